@@ -1,0 +1,143 @@
+/*
+ * sim.h - a simulation: create, feed, run, read.
+ *
+ * A simulation owns everything it needs: no state outside struct sim, so several can live in one
+ * process. Life: sim_create -> sim_add_flow, sim_set_path, sim_set_hooks -> sim_run (any number of
+ * times, to later and later times) -> sim_result... -> sim_destroy.
+ * Threading: one thread calls.
+ */
+#ifndef WH_SIM_H
+#define WH_SIM_H
+
+#include "config.h"
+#include "flow.h"
+#include "topology.h"
+
+struct sim;
+
+/*
+ * sim_create - a simulation of @topo under @cfg.
+ * @topo: taken over on success (freed by sim_destroy); must be finished.
+ * @cfg:  copied.
+ * @warn: may be NULL; copied. Called during sim_create and sim_run from the calling thread.
+ * Errors: WH_ERR_INPUT (with @e), WH_ERR_NOMEM.
+ */
+int sim_create(struct sim **out, struct topo *topo, const struct sim_config *cfg,
+               const struct warn_sink *sink, struct err_info *e) WH_MUST_CHECK;
+void sim_destroy(struct sim *s);
+
+/*
+ * sim_add_flow - one more flow; before the run or from a hook (then start_ps >= now).
+ * Errors: WH_ERR_INPUT (src or dst no host, equal, out of range; start in the past), WH_ERR_NOMEM.
+ * @flow_id: row of the flow, counted from 0; may be NULL
+ */
+int sim_add_flow(struct sim *s, const struct flow_spec *f, uint32_t *flow_id) WH_MUST_CHECK;
+
+/*
+ * sim_set_path - the ports of a flow are given instead of chosen by ECMP.
+ * @nodes: shape [node_count], from source host to destination host, consecutive ones linked
+ * @is_ack: 0 data path, 1 path of the acknowledgements (from destination to source)
+ */
+int sim_set_path(struct sim *s, uint32_t flow_id, int is_ack, const uint32_t *nodes,
+                 uint32_t node_count, struct err_info *e) WH_MUST_CHECK;
+
+/* sim_set_straggler - host @host sends at most at @factor (0..1] times its line rate, and starts its
+ * flows @delay_ps later. Before the run. */
+int sim_set_straggler(struct sim *s, uint32_t host, double factor, int64_t delay_ps) WH_MUST_CHECK;
+
+/* Called on the running thread between events; may call sim_add_flow and sim_schedule. */
+struct sim_hooks {
+    void *ctx;
+    void (*on_complete)(void *ctx, struct sim *s, uint32_t flow_id, int64_t now_ps); /* may be NULL */
+    /* polled every few thousand events and at control events; non-zero stops the run */
+    int (*on_poll)(void *ctx, struct sim *s);
+};
+void sim_set_hooks(struct sim *s, const struct sim_hooks *h);
+
+/* sim_schedule - @fn(arg) at global time @at_ps >= now. Equal times run in order of scheduling. */
+int sim_schedule(struct sim *s, int64_t at_ps, void (*fn)(void *arg, struct sim *s), void *arg)
+    WH_MUST_CHECK;
+
+/*
+ * sim_run - executes everything up to and including @until_ps (TIME_NEVER: to the end).
+ * The run ends when all flows are done and nothing is scheduled, at the configured end time, at
+ * @until_ps, or when on_poll says so.
+ * Returns: 0; WH_ERR_INTERRUPTED if a hook stopped it; WH_ERR_NOMEM.
+ */
+int sim_run(struct sim *s, int64_t until_ps) WH_MUST_CHECK;
+
+/* sim_is_done - all flows completed (or given up) and no callback is pending. */
+int sim_is_done(const struct sim *s);
+int64_t sim_now_ps(const struct sim *s);
+
+/* Results. */
+uint32_t sim_flow_count(const struct sim *s);
+const struct flow_spec *sim_flow_spec(const struct sim *s, uint32_t flow_id);
+const struct flow_result *sim_flow_result(const struct sim *s, uint32_t flow_id);
+/* Flow ids in order of completion; shape [*count]. */
+const uint32_t *sim_completions(const struct sim *s, uint32_t *count);
+
+/* Per directed port, valid any time between runs. */
+struct port_stats {
+    uint64_t tx_bytes, tx_packets;  /* everything that left, control included */
+    uint64_t marks, drops;          /* ECN marks; packets dropped at this ingress or egress */
+    uint64_t losses;                /* packets corrupted or cut on the wire behind this port */
+    uint64_t pauses_received;       /* this port was told to stop */
+    int64_t paused_ps;              /* total time it was told to stop */
+    uint64_t queue_max_bytes;
+};
+void sim_port_stats(const struct sim *s, uint32_t port, struct port_stats *out);
+
+struct sim_counters {
+    uint64_t events;        /* executed by the engine, all kinds */
+    uint64_t packet_hops;   /* packets that arrived over a link, ACK and control included */
+    uint64_t data_packets, ack_packets, nack_packets, cnp_echoes, pfc_frames; /* sent */
+    uint64_t drops, losses, marks, pauses, rate_cuts, timeouts, retx_packets;
+    uint64_t flows_finished, flows_active, flows_waiting, flows_nopath;
+    uint64_t queue_max_bytes;
+    int64_t max_base_rtt_ps; /* over the host pairs that flows use (or all, see config window_global) */
+    int64_t max_bdp_bytes;
+    int64_t end_ps;         /* time of the last executed event that mattered (last completion) */
+};
+void sim_counters(const struct sim *s, struct sim_counters *out);
+
+const struct topo *sim_topo(const struct sim *s);
+const struct sim_config *sim_config(const struct sim *s);
+
+/* sim_flow_path - ports of a flow's path. Returns the number of links, fills up to @cap rows. */
+uint32_t sim_flow_path(const struct sim *s, uint32_t flow_id, int is_ack, uint32_t *ports,
+                       uint32_t cap);
+
+/*
+ * Observation. Each is off unless set. Callbacks run between events, in a defined order.
+ * sample: every interval from from_ps to to_ps (global); pfc: at the arrival of a pause (1) or
+ * resume (0) at @port (the port that has to stop sending); packet: see enum packet_event.
+ */
+enum packet_event { PACKET_RECEIVE = 0, PACKET_ENQUEUE = 1, PACKET_DEQUEUE = 2, PACKET_DROP = 3 };
+struct packet_view {
+    int64_t time_ps;
+    uint32_t port, flow_id; /* flow_id PORT_NONE for PFC frames */
+    int64_t seq;
+    uint32_t wire_bytes, payload_bytes;
+    uint32_t queue_bytes;
+    uint8_t type; /* 0 data, 1 ACK, 2 NACK, 3 PFC */
+    uint8_t event, prio, ecn;
+};
+struct sim_monitor {
+    void *ctx;
+    int64_t sample_interval_ps, sample_from_ps, sample_to_ps; /* interval 0: off */
+    void (*on_sample)(void *ctx, struct sim *s, int64_t now_ps);
+    void (*on_pfc)(void *ctx, int64_t now_ps, uint32_t port, int is_pause);
+    void (*on_packet)(void *ctx, const struct packet_view *v);
+};
+int sim_set_monitor(struct sim *s, const struct sim_monitor *m) WH_MUST_CHECK;
+
+/* For on_sample: state now. */
+uint32_t sim_port_queue_bytes(const struct sim *s, uint32_t port);
+struct flow_view {
+    int64_t rate_bps, snd_nxt, snd_una;
+    uint64_t cnps;
+};
+int sim_flow_view(const struct sim *s, uint32_t flow_id, struct flow_view *out); /* 0: not active */
+
+#endif
