@@ -23,7 +23,8 @@ enum flow_state {
     FLOW_WAITING = 0, /* not started */
     FLOW_ACTIVE = 1,
     FLOW_DONE = 2,    /* the sender has the acknowledgement of the last byte */
-    FLOW_NOPATH = 3   /* no path when it was to start; will not finish unless a link comes up */
+    FLOW_NOPATH = 3,  /* no path when it was to start; will not finish unless a link comes up */
+    FLOW_STALLED = 4  /* given up after rto_retries_max timeouts without progress */
 };
 
 /* Result row, one per flow, index = order of adding. */

@@ -48,7 +48,10 @@ int sim_set_straggler(struct sim *s, uint32_t host, double factor, int64_t delay
 /* Called on the running thread between events; may call sim_add_flow and sim_schedule. */
 struct sim_hooks {
     void *ctx;
-    void (*on_complete)(void *ctx, struct sim *s, uint32_t flow_id, int64_t now_ps); /* may be NULL */
+    /* the sender has the acknowledgement of the last byte; may be NULL */
+    void (*on_complete)(void *ctx, struct sim *s, uint32_t flow_id, int64_t now_ps);
+    /* the receiver has all bytes; may be NULL */
+    void (*on_delivered)(void *ctx, struct sim *s, uint32_t flow_id, int64_t now_ps);
     /* polled every few thousand events and at control events; non-zero stops the run */
     int (*on_poll)(void *ctx, struct sim *s);
 };
@@ -93,7 +96,7 @@ struct sim_counters {
     uint64_t packet_hops;   /* packets that arrived over a link, ACK and control included */
     uint64_t data_packets, ack_packets, nack_packets, cnp_echoes, pfc_frames; /* sent */
     uint64_t drops, losses, marks, pauses, rate_cuts, timeouts, retx_packets;
-    uint64_t flows_finished, flows_active, flows_waiting, flows_nopath;
+    uint64_t flows_finished, flows_active, flows_waiting, flows_nopath, flows_stalled;
     uint64_t queue_max_bytes;
     int64_t max_base_rtt_ps; /* over the host pairs that flows use (or all, see config window_global) */
     int64_t max_bdp_bytes;

@@ -1,0 +1,112 @@
+/*
+ * calendar.h - the pending events of one partition, in a total order that is a property of the model.
+ *
+ * Order: (time, sched, chain, flow, id), all of them facts about the simulated network and none about
+ * the program: `sched` is the simulated time at which the event was scheduled and `chain` the time at
+ * which the event that scheduled it had been scheduled. Equal times are thus served in scheduling order,
+ * as ns-3 does, without a global insertion counter, so that the order is the same whichever thread
+ * inserts, and whether or not the network is cut into partitions.
+ *
+ * Structure: a calendar queue (R. Brown, CACM 31(10), 1988) with a fixed bucket width, a bitmap of
+ * occupied buckets, sort-on-open, and a 4-ary heap for events beyond the last bucket. A calendar with few
+ * events is only the heap, so a partition of one flow costs a few hundred bytes.
+ * Threading: one owner; no synchronisation.
+ */
+#ifndef WH_CALENDAR_H
+#define WH_CALENDAR_H
+
+#include "err.h"
+
+#include <stdint.h>
+
+struct event {
+    int64_t time;  /* local [ps] */
+    int64_t sched; /* local [ps] */
+    int64_t chain; /* local [ps] */
+    uint32_t flow; /* 0 where no flow is concerned */
+    uint32_t id;   /* event_id() */
+};
+_Static_assert(sizeof(struct event) == 32, "two events fit a cache line");
+
+/* Kinds, in the order in which they are served when all else is equal. */
+enum event_kind {
+    EVENT_TX_DONE,   /* row: port; only where it cannot be worked out later */
+    EVENT_WIRE,      /* row: port; head of its wire arrives at the far end */
+    EVENT_NIC_TIMER, /* row: port of a host */
+    EVENT_CC_TIMER,  /* row: flow */
+    EVENT_CC_TIMER2, /* row: flow */
+    EVENT_RTO,       /* row: flow */
+    EVENT_ACK_BYPASS /* row: flow */
+};
+#define EVENT_ROW_BITS 28
+#define EVENT_ROW_MAX ((UINT32_C(1) << EVENT_ROW_BITS) - 1)
+
+static inline uint32_t event_id(enum event_kind kind, uint32_t row)
+{
+    return ((uint32_t)kind << EVENT_ROW_BITS) | row;
+}
+
+static inline enum event_kind event_kind(uint32_t id)
+{
+    return (enum event_kind)(id >> EVENT_ROW_BITS);
+}
+
+static inline uint32_t event_row(uint32_t id)
+{
+    return id & EVENT_ROW_MAX;
+}
+
+/* event_before - strict total order, see the head of this file. */
+static inline int event_before(const struct event *a, const struct event *b)
+{
+    if (a->time != b->time)
+        return a->time < b->time;
+    if (a->sched != b->sched)
+        return a->sched < b->sched;
+    if (a->chain != b->chain)
+        return a->chain < b->chain;
+    if (a->flow != b->flow)
+        return a->flow < b->flow;
+    return a->id < b->id;
+}
+
+struct cal_node;
+
+struct calendar {
+    /* the open bucket: ascending, [cur_head, cur_count) is pending */
+    struct event *cur;
+    uint32_t cur_head, cur_count, cur_cap;
+    uint32_t bucket_count; /* power of two; 0: heap only */
+    int64_t cur_slot;      /* time >> shift of the open bucket */
+    uint32_t shift;
+    uint32_t stored;      /* events in closed buckets */
+    uint32_t *bucket;     /* shape: [bucket_count], first node + 1, 0 = empty */
+    uint64_t *occupied;   /* shape: [bucket_count / 64], bitmap */
+    struct cal_node *node; /* shape: [node_cap] */
+    uint32_t node_free, node_cap;
+    struct event *heap; /* shape: [heap_cap], 4-ary min-heap */
+    uint32_t heap_count, heap_cap;
+    uint32_t shift_hint;
+    int failed; /* out of memory: an event was lost; checked between rounds */
+};
+
+/*
+ * calendar_init - an empty calendar.
+ * @span_ps: typical distance into the future of most events (longest hop); the buckets cover twice that
+ */
+void calendar_init(struct calendar *c, int64_t span_ps);
+void calendar_fini(struct calendar *c);
+
+/* calendar_push - any time not before that of the last popped event. O(1) amortised. */
+void calendar_push(struct calendar *c, const struct event *e);
+
+/* calendar_peek - the first event, NULL if there is none. Valid until the next call. */
+const struct event *calendar_peek(struct calendar *c);
+
+/* calendar_pop - removes what calendar_peek returned. Only directly after a calendar_peek. */
+void calendar_pop(struct calendar *c);
+
+/* calendar_count - events pending. */
+uint32_t calendar_count(const struct calendar *c);
+
+#endif

@@ -1,0 +1,430 @@
+/*
+ * port.c - the serialiser of a directed port: queues, transmission, wire. See sim_int.h for the idea.
+ *
+ * Invariants: busy implies that the wire is not empty; a port that has something to send, is not paused
+ * and is up, is busy; backlog has the bit of a class set iff its queue is not empty; the head of each
+ * non-empty wire is in the calendar.
+ */
+#include "rng.h"
+#include "sim_int.h"
+#include "units.h"
+
+#define STREAM_LOSS UINT64_C(0x10550001)
+#define STREAM_ECN UINT64_C(0xec000001)
+
+struct port_cold *port_cold(struct sim *s, uint32_t port)
+{
+    struct port *pt = &s->port[port];
+
+    if (!pt->stats) {
+        check(s->cold_count < s->cold_cap, "%u rows of rare counters", s->cold_count);
+        pt->stats = s->cold_count++;
+        for (uint32_t c = 0; c < CLASS_MAX; c++)
+            s->cold[pt->stats].paused_since[c] = -1;
+    }
+    return &s->cold[pt->stats];
+}
+
+/* For the packet log; cold. */
+void port_report(struct part *p, uint32_t port, uint32_t row, int64_t time, int event)
+{
+    const struct pkt *k = &p->pkt[row];
+    const struct port *pt = &p->port[port];
+    const struct packet_view v = {
+        .time_ps = time,
+        .port = port,
+        .flow_id = k->type == PKT_PFC ? PORT_NONE : k->flow,
+        .seq = k->seq,
+        .wire_bytes = k->wire_bytes,
+        .payload_bytes = k->type == PKT_DATA ? k->payload : 0,
+        .queue_bytes = pt->q_bytes,
+        .type = k->type,
+        .event = (uint8_t)event,
+        .prio = p->s->prio_of_class[k->cls],
+        .ecn = (k->flags & (PKT_CE | PKT_CNP)) ? 3 : 0,
+    };
+
+    p->s->mon.on_packet(p->s->mon.ctx, &v);
+}
+
+static inline void report(struct part *p, uint32_t port, uint32_t row, int64_t time, int event)
+{
+    if (__builtin_expect(p->s->mon.on_packet != NULL, 0))
+        port_report(p, port, row, time, event);
+}
+
+static void push_event(struct part *p, int64_t time, int64_t sched, int64_t chain, uint32_t flow,
+                       uint32_t id)
+{
+    const struct event e = {time, sched, chain, flow, id};
+
+    calendar_push(&p->cal, &e);
+}
+
+void port_make_explicit(struct part *p, uint32_t port)
+{
+    struct port *pt = &p->port[port];
+
+    if (!pt->busy || (pt->flags & PORT_TX_EVENT))
+        return;
+    pt->flags |= PORT_TX_EVENT;
+    push_event(p, pt->busy_until, pt->tx_start, pt->chain, 0, event_id(EVENT_TX_DONE, port));
+}
+
+void port_transmit(struct part *p, uint32_t port, uint32_t row, int64_t now, int64_t sched)
+{
+    struct port *pt = &p->port[port];
+    struct pkt *k = &p->pkt[row];
+    const struct port_kind *kind = &p->s->kind[pt->kind];
+
+    pt->tx_start = now;
+    pt->chain = sched;
+    pt->busy = 1;
+    pt->busy_until = now + kind->tx_ps[k->wire_bytes];
+    pt->flags &= (uint8_t)~PORT_TX_EVENT;
+    pt->tx_bytes += k->wire_bytes;
+    pt->tx_total_bytes += k->wire_bytes;
+    pt->tx_packets++;
+    k->arrive = pt->busy_until + kind->delay_ps;
+    k->sched = now;
+    k->chain = sched;
+    k->next = 0;
+    report(p, port, row, now, PACKET_DEQUEUE);
+    if (pt->wire_head) {
+        p->pkt[pt->wire_tail].next = row;
+    } else {
+        pt->wire_head = row;
+        push_event(p, k->arrive, now, sched, k->flow, event_id(EVENT_WIRE, port));
+    }
+    pt->wire_tail = row;
+    if (pt->flags & PORT_EXPLICIT)
+        port_make_explicit(p, port);
+}
+
+void port_enqueue(struct part *p, uint32_t port, uint32_t row)
+{
+    struct port *pt = &p->port[port];
+    struct pkt *k = &p->pkt[row];
+    struct pkt_queue *q = port_queue(p->s, pt, port, k->cls);
+
+    k->next = 0;
+    if (q->head)
+        p->pkt[q->tail].next = row;
+    else
+        q->head = row;
+    q->tail = row;
+    q->bytes += k->wire_bytes;
+    pt->q_bytes += k->wire_bytes;
+    pt->backlog |= (uint8_t)(1u << k->cls);
+    if (pt->q_bytes > pt->q_max)
+        pt->q_max = pt->q_bytes;
+    report(p, port, row, p->now, PACKET_ENQUEUE);
+}
+
+static uint32_t queue_pop(struct part *p, struct port *pt, struct pkt_queue *q, uint32_t cls)
+{
+    const uint32_t row = q->head;
+    const struct pkt *k = &p->pkt[row];
+
+    q->head = k->next;
+    q->bytes -= k->wire_bytes;
+    pt->q_bytes -= k->wire_bytes;
+    if (!q->head)
+        pt->backlog &= (uint8_t)~(1u << cls);
+    else
+        __builtin_prefetch(&p->pkt[q->head]);
+    return row;
+}
+
+/* RED-like marking on dequeue, reference SwitchMmu::ShouldSendCN. */
+static int should_mark(struct part *p, uint32_t port, const struct pkt *k, uint32_t queue_bytes)
+{
+    const struct port_kind *kind = &p->s->kind[p->port[port].kind];
+    double prob;
+
+    if ((int64_t)queue_bytes > kind->kmax_bytes)
+        return 1;
+    if ((int64_t)queue_bytes <= kind->kmin_bytes)
+        return 0;
+    prob = kind->pmax * (double)((int64_t)queue_bytes - kind->kmin_bytes) /
+           (double)(kind->kmax_bytes - kind->kmin_bytes);
+    /* The draw is a function of the connection and the flow's own sequence number: repeats repeat. */
+    return rng_double(p->s->cfg.seed ^ p->tx[k->flow].conn, STREAM_ECN + port,
+                      (uint64_t)k->seq * 2 + k->type) < prob;
+}
+
+/* INT of the reference: IntHop::Set, 24 bit ns, 20 bit bytes, 17 bit queue length. */
+static void push_int(struct part *p, const struct port *pt, uint32_t row, int64_t now)
+{
+    struct pkt *k = &p->pkt[row];
+    const struct sim *s = p->s;
+    const uint64_t unit = s->cfg.int_multi;
+
+    if (k->int_hops >= s->cfg.int_hops_max)
+        return;
+    p->int_rec[row].hop[k->int_hops++] =
+        ((uint64_t)(now / PS_PER_NS) & 0xffffff) |
+        (pt->tx_bytes / (128 * unit) & 0xfffff) << 24 |
+        ((uint64_t)pt->q_bytes / (80 * unit) & 0x1ffff) << 44 |
+        (uint64_t)s->kind[pt->kind].int_code << 61;
+}
+
+/* The class to serve next at a switch: 0 first, then round robin or strict among those not paused. */
+static uint32_t pick_class(const struct part *p, const struct port *pt)
+{
+    const uint32_t ready = pt->backlog & ~(uint32_t)pt->paused;
+    uint32_t above;
+
+    if (pt->backlog & 1)
+        return 0;
+    if (!ready)
+        return CLASS_MAX;
+    if (p->s->class_count == 2)
+        return 1;
+    if (p->s->cfg.sched == SCHED_STRICT)
+        return (uint32_t)__builtin_ctz(ready);
+    above = ready & ~((2u << pt->rr_last) - 1u);
+    return (uint32_t)__builtin_ctz(above ? above : ready);
+}
+
+/* Next transmission of an idle switch port, at @now by an event scheduled at @sched. */
+static void switch_dequeue(struct part *p, uint32_t port, int64_t now, int64_t sched)
+{
+    struct port *pt = &p->port[port];
+    const uint32_t cls = pick_class(p, pt);
+    struct pkt_queue *q;
+    struct pkt *k;
+    uint32_t row;
+
+    if (cls == CLASS_MAX || (pt->flags & PORT_DOWN))
+        return;
+    q = port_queue(p->s, pt, port, cls);
+    row = queue_pop(p, pt, q, cls);
+    k = &p->pkt[row];
+    if (cls) {
+        pt->rr_last = (uint8_t)cls;
+        if (k->in_port != PORT_NONE)
+            mmu_release(p, k->in_port, cls, k->wire_bytes);
+        if (p->s->cfg.ecn && should_mark(p, port, k, q->bytes)) {
+            k->flags |= PKT_CE;
+            pt->marks++;
+            p->marks++;
+        }
+    }
+    if (k->type == PKT_DATA && p->int_rec)
+        push_int(p, pt, row, now);
+    port_transmit(p, port, row, now, sched);
+}
+
+static void dequeue(struct part *p, uint32_t port, int64_t now, int64_t sched)
+{
+    struct port *pt = &p->port[port];
+    uint32_t row;
+
+    if (!(pt->flags & PORT_HOST)) {
+        switch_dequeue(p, port, now, sched);
+        return;
+    }
+    row = nic_dequeue(p, port, now, sched);
+    if (row)
+        port_transmit(p, port, row, now, sched);
+}
+
+void port_advance(struct part *p, uint32_t port)
+{
+    struct port *pt = &p->port[port];
+
+    while (pt->busy) {
+        const struct event done = {pt->busy_until, pt->tx_start, pt->chain, 0,
+                                   event_id(EVENT_TX_DONE, port)};
+
+        if (!event_before(&done, &p->ev) && (done.id != p->ev.id || done.time != p->ev.time))
+            return;
+        pt->busy = 0;
+        dequeue(p, port, done.time, done.sched);
+    }
+}
+
+void port_kick(struct part *p, uint32_t port)
+{
+    if (!p->port[port].busy)
+        dequeue(p, port, p->now, p->ev.sched);
+}
+
+void port_on_tx_done(struct part *p, uint32_t port)
+{
+    port_advance(p, port);
+}
+
+void port_set_paused(struct part *p, uint32_t port, uint32_t cls, int pause)
+{
+    struct port *pt = &p->port[port];
+    struct port_cold *cold = port_cold(p->s, port);
+    const uint8_t bit = (uint8_t)(1u << cls);
+
+    if (pause) {
+        cold->pauses++;
+        p->pauses++;
+        if (!(pt->paused & bit))
+            cold->paused_since[cls] = p->now;
+        pt->paused |= bit;
+    } else {
+        if (pt->paused & bit)
+            cold->paused_ps += p->now - cold->paused_since[cls];
+        pt->paused &= (uint8_t)~bit;
+    }
+}
+
+/* ---- arrivals ---- */
+
+static void on_pfc(struct part *p, uint32_t in_port, uint32_t row)
+{
+    const struct pkt *k = &p->pkt[row];
+    const int pause = (k->flags & PKT_PAUSE) != 0;
+    const uint32_t cls = k->cls;
+    const uint32_t pfc_cls = k->payload;
+
+    dcheck(cls == 0, "pause frames travel in class 0, not %u", cls);
+    pkt_free(p, row);
+    if (p->s->mon.on_pfc)
+        p->s->mon.on_pfc(p->s->mon.ctx, p->now, in_port, pause);
+    if (!p->s->cfg.pfc)
+        return;
+    port_advance(p, in_port);
+    port_set_paused(p, in_port, pfc_cls, pause);
+    if (!pause)
+        port_kick(p, in_port);
+}
+
+static void drop(struct part *p, uint32_t port, uint32_t row)
+{
+    port_cold(p->s, port)->drops++;
+    p->drops++;
+    report(p, port, row, p->now, PACKET_DROP);
+    pkt_free(p, row);
+}
+
+/* A packet at a node that is not its end. */
+static void forward(struct part *p, uint32_t in_port, uint32_t row)
+{
+    struct pkt *k = &p->pkt[row];
+    const uint32_t out = p->path[k->path];
+    struct port *pt = &p->port[out];
+
+    k->path++;
+    if (__builtin_expect(pt->flags & PORT_DOWN, 0)) {
+        drop(p, out, row);
+        return;
+    }
+    port_advance(p, out);
+    if (k->type != PKT_DATA && p->s->cfg.ack == ACK_PRIORITY)
+        k->cls = 0;
+    else if (k->type != PKT_DATA)
+        k->cls = p->tx[k->flow].cls;
+    k->in_port = PORT_NONE;
+    if (k->cls && !(pt->flags & PORT_HOST)) {
+        if (!mmu_admit(p, in_port, row)) {
+            drop(p, in_port, row);
+            return;
+        }
+    }
+    port_enqueue(p, out, row);
+    if (pt->flags & PORT_HOST)
+        nic_kick(p, out);
+    else
+        port_kick(p, out);
+}
+
+static int is_lost(struct part *p, uint32_t port)
+{
+    struct port *pt = &p->port[port];
+    const double rate = p->s->kind[pt->kind].error_rate;
+
+    return rate > 0 && rng_double(p->s->cfg.seed, STREAM_LOSS + port, pt->frames++) < rate;
+}
+
+static void arrive(struct part *p, uint32_t port, uint32_t row)
+{
+    const uint32_t in_port = p->port[port].peer;
+    struct pkt *k = &p->pkt[row];
+
+    report(p, in_port, row, p->now, PACKET_RECEIVE);
+    if (__builtin_expect(p->s->any_loss, 0) && is_lost(p, port)) {
+        port_cold(p->s, port)->losses++;
+        p->losses++;
+        pkt_free(p, row);
+        return;
+    }
+    if (__builtin_expect(k->type == PKT_PFC, 0)) {
+        on_pfc(p, in_port, row);
+        return;
+    }
+    if (p->path[k->path] != PATH_END) {
+        forward(p, in_port, row);
+        return;
+    }
+    if (k->type == PKT_DATA)
+        receiver_on_data(p, row);
+    else
+        sender_on_ack(p, row);
+}
+
+void port_on_wire(struct part *p, uint32_t port)
+{
+    struct port *pt = &p->port[port];
+    const uint32_t row = pt->wire_head;
+    const struct pkt *next;
+
+    if (!row || p->pkt[row].arrive != p->ev.time)
+        return; /* the wire was cut after this was scheduled */
+    port_advance(p, port);
+    pt->wire_head = p->pkt[row].next;
+    if (pt->wire_head) {
+        next = &p->pkt[pt->wire_head];
+        push_event(p, next->arrive, next->sched, next->chain, next->flow,
+                   event_id(EVENT_WIRE, port));
+    }
+    p->packet_hops++;
+    arrive(p, port, row);
+}
+
+/* ---- link failure ---- */
+
+static void flush_queue(struct part *p, uint32_t port, uint32_t cls)
+{
+    struct port *pt = &p->port[port];
+    struct pkt_queue *q = port_queue(p->s, pt, port, cls);
+
+    while (q->head) {
+        const uint32_t row = queue_pop(p, pt, q, cls);
+        const struct pkt *k = &p->pkt[row];
+
+        if (cls && k->in_port != PORT_NONE && !(pt->flags & PORT_HOST))
+            mmu_release(p, k->in_port, cls, k->wire_bytes);
+        drop(p, port, row);
+    }
+}
+
+/* Everything queued at the port and under way on its wire is lost; a pause ends. */
+void port_take_down(struct part *p, uint32_t port)
+{
+    struct port *pt = &p->port[port];
+
+    port_advance(p, port);
+    pt->flags |= PORT_DOWN;
+    for (uint32_t c = 0; c < p->s->class_count; c++) {
+        flush_queue(p, port, c);
+        if (pt->paused & (1u << c))
+            port_set_paused(p, port, c, 0);
+    }
+    while (pt->wire_head) {
+        const uint32_t row = pt->wire_head;
+
+        pt->wire_head = p->pkt[row].next;
+        port_cold(p->s, port)->losses++;
+        p->losses++;
+        pkt_free(p, row);
+    }
+    pt->busy = 0;
+    pt->flags &= (uint8_t)~PORT_TX_EVENT;
+}

@@ -1,0 +1,130 @@
+/*
+ * sim_query.c - results, counters and state for observers. See sim.h.
+ */
+#include "sim_int.h"
+#include "units.h"
+
+uint32_t sim_flow_count(const struct sim *s)
+{
+    return s->flow_count;
+}
+
+const struct flow_spec *sim_flow_spec(const struct sim *s, uint32_t flow_id)
+{
+    return &s->spec[flow_id];
+}
+
+const struct flow_result *sim_flow_result(const struct sim *s, uint32_t flow_id)
+{
+    struct flow_result *r = &s->result[flow_id];
+
+    if (r->state == FLOW_ACTIVE) {
+        r->acked_bytes = s->tx[flow_id].snd_una;
+        r->retx_bytes = s->tx[flow_id].retx_bytes;
+    }
+    return r;
+}
+
+const uint32_t *sim_completions(const struct sim *s, uint32_t *count)
+{
+    *count = s->flow_done;
+    return s->done;
+}
+
+void sim_port_stats(const struct sim *s, uint32_t port, struct port_stats *out)
+{
+    const struct port *pt = &s->port[port];
+
+    *out = (struct port_stats){.tx_bytes = pt->tx_total_bytes,
+                               .tx_packets = pt->tx_packets,
+                               .marks = pt->marks,
+                               .queue_max_bytes = pt->q_max};
+    if (pt->stats) {
+        const struct port_cold *c = &s->cold[pt->stats];
+
+        out->drops = c->drops;
+        out->losses = c->losses;
+        out->pauses_received = c->pauses;
+        out->paused_ps = c->paused_ps;
+        for (uint32_t k = 0; k < s->class_count; k++)
+            if ((pt->paused & (1u << k)) && s->now > c->paused_since[k])
+                out->paused_ps += s->now - c->paused_since[k];
+    }
+}
+
+void sim_counters(const struct sim *s, struct sim_counters *out)
+{
+    const struct part *p = &s->part;
+    uint32_t q_max = 0;
+
+    for (uint32_t i = 0; i < s->topo->port_count; i++)
+        q_max = s->port[i].q_max > q_max ? s->port[i].q_max : q_max;
+    *out = (struct sim_counters){
+        .events = p->events,
+        .packet_hops = p->packet_hops,
+        .data_packets = p->data_packets,
+        .ack_packets = p->ack_packets,
+        .nack_packets = p->nack_packets,
+        .cnp_echoes = p->cnp_echoes,
+        .pfc_frames = p->pfc_frames,
+        .drops = p->drops,
+        .losses = p->losses,
+        .marks = p->marks,
+        .pauses = p->pauses,
+        .rate_cuts = p->rate_cuts,
+        .timeouts = p->timeouts,
+        .retx_packets = p->retx_packets,
+        .flows_finished = s->flow_done,
+        .flows_active = s->flow_active,
+        .flows_stalled = s->flow_stalled,
+        .flows_nopath = s->flow_nopath,
+        .queue_max_bytes = q_max,
+        .max_base_rtt_ps = s->max_base_rtt_ps,
+        .max_bdp_bytes = s->max_bdp_bytes,
+        .end_ps = s->flow_done == s->flow_count ? s->last_done : s->now,
+    };
+    out->flows_waiting = s->flow_count - s->flow_done - s->flow_active - s->flow_stalled -
+                         s->flow_nopath;
+}
+
+const struct topo *sim_topo(const struct sim *s)
+{
+    return s->topo;
+}
+
+const struct sim_config *sim_config(const struct sim *s)
+{
+    return &s->cfg;
+}
+
+uint32_t sim_flow_path(const struct sim *s, uint32_t flow_id, int is_ack, uint32_t *ports,
+                       uint32_t cap)
+{
+    const struct flow_tx *t = &s->tx[flow_id];
+    const uint32_t row = is_ack ? t->ack_path : t->path;
+    uint32_t count = 0;
+
+    if (!t->path_count)
+        return 0;
+    while (s->path[row + count] != PATH_END) {
+        if (count < cap)
+            ports[count] = s->path[row + count];
+        count++;
+    }
+    return count;
+}
+
+uint32_t sim_port_queue_bytes(const struct sim *s, uint32_t port)
+{
+    /* bring the serialiser up to the instant of the sample: what it holds is a cache of the model */
+    port_advance((struct part *)&s->part, port);
+    return s->port[port].q_bytes;
+}
+
+int sim_flow_view(const struct sim *s, uint32_t flow_id, struct flow_view *out)
+{
+    const struct flow_tx *t = &s->tx[flow_id];
+
+    *out = (struct flow_view){t->rate_bps, t->snd_nxt, t->snd_una, t->cnps};
+    return t->active;
+}
