@@ -1,8 +1,8 @@
 /*
  * arena.c - reserved address space: arrays that grow without moving and cost only what is touched.
  *
- * Rows keep their addresses while hooks add flows in mid-run, and a table for millions of rows of which
- * a few are used takes a few pages.
+ * Rows keep their addresses while hooks add flows in mid-run, and a table for millions of rows of
+ * which a few are used takes a few pages.
  */
 #include "sim_int.h"
 
@@ -10,8 +10,8 @@
 
 void *arena_reserve(size_t bytes)
 {
-    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                   -1, 0);
 
     return p == MAP_FAILED ? NULL : p;
 }

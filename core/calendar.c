@@ -2,8 +2,9 @@
  * calendar.c - see calendar.h.
  *
  * Invariants: events in the open bucket have slot <= cur_slot; those in closed buckets have
- * cur_slot < slot < cur_slot + bucket_count; those in the heap have slot >= cur_slot + bucket_count, or
- * the calendar is heap-only. So the first pending event is in the open bucket unless that is empty.
+ * cur_slot < slot < cur_slot + bucket_count; those in the heap have slot >= cur_slot +
+ * bucket_count, or the calendar is heap-only. So the first pending event is in the open bucket
+ * unless that is empty.
  */
 #include "calendar.h"
 
@@ -140,7 +141,8 @@ static void swap_events(struct event *a, struct event *b)
     *b = t;
 }
 
-/* Quicksort with the median of three; recurses into the smaller side only, so depth <= log2 count. */
+/* Quicksort with the median of three; recurses into the smaller side only, so depth <= log2 count.
+ */
 static void sort_events(struct event *a, uint32_t count)
 {
     while (count > SORT_SMALL) {
@@ -226,8 +228,7 @@ static int64_t next_slot(const struct calendar *c)
         w = w + 1 == words ? 0 : w + 1;
         bits = c->occupied[w];
     }
-    return c->cur_slot + 1 +
-           (int64_t)(((w * 64 + (uint32_t)__builtin_ctzll(bits)) - from) & mask);
+    return c->cur_slot + 1 + (int64_t)(((w * 64 + (uint32_t)__builtin_ctzll(bits)) - from) & mask);
 }
 
 static void open_bucket(struct calendar *c, int64_t slot)
@@ -271,7 +272,8 @@ static void heap_to_buckets(struct calendar *c)
     }
 }
 
-/* Switches from heap-only to buckets. On lack of memory the calendar stays a heap: slower, not wrong. */
+/* Switches from heap-only to buckets. On lack of memory the calendar stays a heap: slower, not
+ * wrong. */
 static void add_buckets(struct calendar *c)
 {
     uint32_t *bucket = calloc(BUCKET_COUNT, sizeof *bucket);

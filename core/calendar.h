@@ -1,15 +1,17 @@
 /*
- * calendar.h - the pending events of one partition, in a total order that is a property of the model.
+ * calendar.h - the pending events of one partition, in a total order that is a property of the
+ * model.
  *
- * Order: (time, sched, chain, flow, id), all of them facts about the simulated network and none about
- * the program: `sched` is the simulated time at which the event was scheduled and `chain` the time at
- * which the event that scheduled it had been scheduled. Equal times are thus served in scheduling order,
- * as ns-3 does, without a global insertion counter, so that the order is the same whichever thread
- * inserts, and whether or not the network is cut into partitions.
+ * Order: (time, sched, chain, flow, id). `sched` is the simulated time at which the event was
+ * scheduled: equal times are served in scheduling order, as ns-3 does. Among events of equal time
+ * and sched, `chain` decides, and the simulation chooses what it is (enum order_mode): the schedule
+ * time of the scheduling event, a fact about the model alone that is the same however the network
+ * is cut and whichever thread inserts; or a count of the events scheduled in the partition, which
+ * is ns-3's order exactly.
  *
  * Structure: a calendar queue (R. Brown, CACM 31(10), 1988) with a fixed bucket width, a bitmap of
- * occupied buckets, sort-on-open, and a 4-ary heap for events beyond the last bucket. A calendar with few
- * events is only the heap, so a partition of one flow costs a few hundred bytes.
+ * occupied buckets, sort-on-open, and a 4-ary heap for events beyond the last bucket. A calendar
+ * with few events is only the heap, so a partition of one flow costs a few hundred bytes.
  * Threading: one owner; no synchronisation.
  */
 #ifndef WH_CALENDAR_H
@@ -79,9 +81,9 @@ struct calendar {
     uint32_t bucket_count; /* power of two; 0: heap only */
     int64_t cur_slot;      /* time >> shift of the open bucket */
     uint32_t shift;
-    uint32_t stored;      /* events in closed buckets */
-    uint32_t *bucket;     /* shape: [bucket_count], first node + 1, 0 = empty */
-    uint64_t *occupied;   /* shape: [bucket_count / 64], bitmap */
+    uint32_t stored;       /* events in closed buckets */
+    uint32_t *bucket;      /* shape: [bucket_count], first node + 1, 0 = empty */
+    uint64_t *occupied;    /* shape: [bucket_count / 64], bitmap */
     struct cal_node *node; /* shape: [node_cap] */
     uint32_t node_free, node_cap;
     struct event *heap; /* shape: [heap_cap], 4-ary min-heap */
@@ -92,7 +94,8 @@ struct calendar {
 
 /*
  * calendar_init - an empty calendar.
- * @span_ps: typical distance into the future of most events (longest hop); the buckets cover twice that
+ * @span_ps: typical distance into the future of most events (longest hop); the buckets cover twice
+ * that
  */
 void calendar_init(struct calendar *c, int64_t span_ps);
 void calendar_fini(struct calendar *c);

@@ -1,10 +1,10 @@
 /*
  * cc.h - congestion control: one table of functions per algorithm.
  *
- * An algorithm is one file cc_<name>.c plus one line in cc.c. It keeps its per-flow state in a block of
- * state_bytes that the simulation provides, zeroed, and acts by setting the flow's rate or window.
- * Rates are integers in bit/s, truncated after each multiplication or division, as the reference does.
- * Threading: called by the holder of the sender half.
+ * An algorithm is one file cc_<name>.c plus one line in cc.c. It keeps its per-flow state in a
+ * block of state_bytes that the simulation provides, zeroed, and acts by setting the flow's rate or
+ * window. Rates are integers in bit/s, truncated after each multiplication or division, as the
+ * reference does. Threading: called by the holder of the sender half.
  */
 #ifndef WH_CC_H
 #define WH_CC_H
@@ -24,7 +24,7 @@ struct cc_ack {
     int64_t acked_bytes;  /* newly acknowledged */
     const uint64_t *hops; /* INT words */
     uint32_t hop_count;
-    uint8_t cnp;          /* a mark is echoed */
+    uint8_t cnp; /* a mark is echoed */
     uint8_t is_nack;
 };
 

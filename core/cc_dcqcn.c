@@ -1,10 +1,10 @@
 /*
  * cc_dcqcn.c - DCQCN (Zhu et al., SIGCOMM 2015), as in the reference (RdmaHw::cnp_received_mlx).
  *
- * The reference runs three timers per flow. Two of them act only where a CNP came: alpha decays by a
- * known factor per step and is brought up to date when it is read, and the decrease check is an event
- * only at the first grid point after a CNP. So an idle flow costs nothing, and the increase timer stops
- * once rate and target are at line rate, where it changes nothing.
+ * The reference runs three timers per flow. Two of them act only where a CNP came: alpha decays by
+ * a known factor per step and is brought up to date when it is read, and the decrease check is an
+ * event only at the first grid point after a CNP. So an idle flow costs nothing, and the increase
+ * timer stops once rate and target are at line rate, where it changes nothing.
  */
 #include "sim_int.h"
 #include "units.h"
@@ -12,7 +12,7 @@
 #include <math.h>
 
 #define CHECK_OFFSET_PS PS_PER_NS /* the check comes 1 ns after the alpha step, reference */
-#define LOOP_STEPS_MAX 4096      /* longer decays by pow() */
+#define LOOP_STEPS_MAX 4096       /* longer decays by pow() */
 
 struct dcqcn {
     double alpha;
@@ -29,7 +29,7 @@ enum { TIMER_CHECK, TIMER_INCREASE };
 static void arm(struct part *p, uint32_t flow, int which, int64_t time)
 {
     const struct event e = {
-        time, p->now, p->ev.sched, flow,
+        time, p->now, next_chain(p, p->ev.sched), flow,
         event_id(which == TIMER_CHECK ? EVENT_CC_TIMER : EVENT_CC_TIMER2, flow)};
 
     calendar_push(&p->cal, &e);

@@ -2,8 +2,8 @@
  * cc_dctcp.c - DCTCP, rate based as in the reference (RdmaHw::HandleAckDctcp).
  *
  * Idea: Alizadeh et al., SIGCOMM 2010. alpha follows the share F of marked packets per window,
- * alpha = (1 - g) alpha + g F; at most one cut per window, rate *= 1 - alpha / 2; an additive step per
- * window without a mark.
+ * alpha = (1 - g) alpha + g F; at most one cut per window, rate *= 1 - alpha / 2; an additive step
+ * per window without a mark.
  */
 #include "sim_int.h"
 

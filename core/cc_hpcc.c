@@ -1,10 +1,10 @@
 /*
  * cc_hpcc.c - HPCC (Li et al., SIGCOMM 2019), as in the reference (RdmaHw::UpdateRateHp).
  *
- * Per hop the INT of two ACKs gives the utilisation u = dBytes * 8 / dt / B + min(q, q') * line / B / W;
- * U is an EWMA over the base RTT T of the largest. rate = cur / (U / eta) + AI when that is at least 1 or
- * after MI_THRESH additive steps, else cur + AI. The rate follows every ACK, the reference rate `cur`
- * once per RTT.
+ * Per hop the INT of two ACKs gives the utilisation u = dBytes * 8 / dt / B + min(q, q') * line / B
+ * / W; U is an EWMA over the base RTT T of the largest. rate = cur / (U / eta) + AI when that is at
+ * least 1 or after MI_THRESH additive steps, else cur + AI. The rate follows every ACK, the
+ * reference rate `cur` once per RTT.
  */
 #include "sim_int.h"
 #include "units.h"

@@ -1,9 +1,9 @@
 /*
  * cc_swift.c - Swift (Kumar et al., SIGCOMM 2020), sections 3.1 to 3.5: a window from the RTT.
  *
- * target = base RTT + base target + hops * per hop + flow scaling(cwnd); below it the window grows by
- * ai packets per RTT, above it shrinks at most once per RTT by beta (delay - target) / delay, at most by
- * max_mdf. A window below one packet is paced.
+ * target = base RTT + base target + hops * per hop + flow scaling(cwnd); below it the window grows
+ * by ai packets per RTT, above it shrinks at most once per RTT by beta (delay - target) / delay, at
+ * most by max_mdf. A window below one packet is paced.
  */
 #include "sim_int.h"
 
@@ -31,8 +31,7 @@ static double max_cwnd(const struct part *p, const struct flow_tx *t)
 static double target_ps(const struct part *p, const struct flow_tx *t, double cwnd)
 {
     const struct swift_params *c = &p->s->cfg.swift;
-    double target =
-        (double)(t->base_rtt_ps + c->base_target_ps + c->per_hop_ps * (int64_t)t->hops);
+    double target = (double)(t->base_rtt_ps + c->base_target_ps + c->per_hop_ps * (int64_t)t->hops);
 
     if (c->flow_scaling_ps > 0) {
         const double range = (double)c->flow_scaling_ps;

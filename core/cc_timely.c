@@ -1,9 +1,10 @@
 /*
- * cc_timely.c - TIMELY (Mittal et al., SIGCOMM 2015), as in the reference (RdmaHw::UpdateRateTimely).
+ * cc_timely.c - TIMELY (Mittal et al., SIGCOMM 2015), as in the reference
+ * (RdmaHw::UpdateRateTimely).
  *
- * Acts once per RTT. Below Tlow: up. Above Thigh: rate *= 1 - beta (1 - Thigh / rtt). Between them by
- * the gradient of the RTT over the normaliser: up if it is not positive, else rate *= 1 - beta grad.
- * Times enter as nanoseconds, the reference's unit.
+ * Acts once per RTT. Below Tlow: up. Above Thigh: rate *= 1 - beta (1 - Thigh / rtt). Between them
+ * by the gradient of the RTT over the normaliser: up if it is not positive, else rate *= 1 - beta
+ * grad. Times enter as nanoseconds, the reference's unit.
  */
 #include "sim_int.h"
 

@@ -1,9 +1,9 @@
 /*
  * config.h - every parameter of the model that does not belong to the graph or to the flows.
  *
- * config_init() gives the native defaults; the front ends (scenario files, HPCC configurations, the C
- * interface) overwrite fields; config_check() says what is out of range. Plain values only, so that a
- * configuration can be copied, compared and printed.
+ * config_init() gives the native defaults; the front ends (scenario files, HPCC configurations, the
+ * C interface) overwrite fields; config_check() says what is out of range. Plain values only, so
+ * that a configuration can be copied, compared and printed.
  */
 #ifndef WH_CONFIG_H
 #define WH_CONFIG_H
@@ -32,9 +32,19 @@ enum recovery_mode {
 
 enum routing_mode { ROUTING_ECMP, ROUTING_SPRAY };
 
-enum sched_mode { SCHED_ROUND_ROBIN, SCHED_STRICT }; /* among priorities 1..7; 0 always goes first */
+enum sched_mode {
+    SCHED_ROUND_ROBIN,
+    SCHED_STRICT
+}; /* among priorities 1..7; 0 always goes first */
 
 enum rto_mode { RTO_OFF, RTO_ON };
+
+/* Which of two events comes first when time and schedule time are equal. */
+enum order_mode {
+    ORDER_CANONICAL, /* by the model alone: when the scheduling event had been scheduled, flow,
+                        entity */
+    ORDER_NS3        /* in order of scheduling within a partition, as ns-3 does */
+};
 
 /* ECN thresholds of ports of one rate. Linear probability between kmin and kmax, certain above. */
 struct ecn_row {
@@ -45,37 +55,37 @@ struct ecn_row {
 
 struct dcqcn_params {
     int64_t alpha_resume_ps, decrease_interval_ps, increase_timer_ps;
-    double gain;              /* g */
-    uint32_t fast_recovery;   /* stages */
+    double gain;            /* g */
+    uint32_t fast_recovery; /* stages */
     int64_t ai_bps, hai_bps;
     uint8_t clamp_target;
 };
 
 struct hpcc_params {
-    double target_util;      /* eta */
-    uint32_t mi_thresh;      /* maxStage */
+    double target_util; /* eta */
+    uint32_t mi_thresh; /* maxStage */
     int64_t ai_bps;
     uint8_t fast_react, multi_rate, sample_feedback;
 };
 
 struct timely_params {
     int64_t ai_bps, hai_bps;
-    double alpha, beta;      /* EWMA weight of the old difference; decrease factor */
+    double alpha, beta; /* EWMA weight of the old difference; decrease factor */
     int64_t tlow_ps, thigh_ps, min_rtt_ps;
 };
 
 struct dctcp_params {
-    double gain;             /* g */
+    double gain; /* g */
     int64_t ai_bps;
 };
 
 /* Swift, SIGCOMM 2020, sections 3.1 to 3.5. */
 struct swift_params {
-    int64_t base_target_ps;   /* target delay on top of the path's base RTT */
-    int64_t per_hop_ps;       /* topology scaling */
-    double ai_packets;        /* additive increase per RTT [packets] */
-    double beta, max_mdf;     /* multiplicative decrease: slope and largest factor */
-    int64_t flow_scaling_ps;  /* fs_range; 0 switches flow scaling off */
+    int64_t base_target_ps;  /* target delay on top of the path's base RTT */
+    int64_t per_hop_ps;      /* topology scaling */
+    double ai_packets;       /* additive increase per RTT [packets] */
+    double beta, max_mdf;    /* multiplicative decrease: slope and largest factor */
+    int64_t flow_scaling_ps; /* fs_range; 0 switches flow scaling off */
     double fs_min_cwnd, fs_max_cwnd;
     double min_cwnd, max_cwnd; /* packets; max 0: from the BDP */
 };
@@ -93,30 +103,32 @@ struct sim_config {
     uint64_t seed;
     int64_t end_ps;   /* stop time, TIME_NEVER: when all flows are done */
     int64_t round_ps; /* serialisation and pacing times are rounded to this; 1 or 1000 */
+    enum order_mode order;
 
     /* packets: bytes on the wire */
-    uint32_t payload_bytes;     /* largest payload of a packet, 1..65000 */
-    uint32_t header_bytes;      /* of a data packet without INT: 48 */
-    uint32_t ack_bytes;         /* ACK, NACK without INT: 60 */
-    uint32_t pfc_bytes;         /* 43 */
-    uint32_t cnp_bytes;         /* of a CNP that travels by itself, see cnp_separate */
+    uint32_t payload_bytes; /* largest payload of a packet, 1..65000 */
+    uint32_t header_bytes;  /* of a data packet without INT: 48 */
+    uint32_t ack_bytes;     /* ACK, NACK without INT: 60 */
+    uint32_t pfc_bytes;     /* 43 */
+    uint32_t cnp_bytes;     /* of a CNP that travels by itself, see cnp_separate */
 
     /* host */
     enum cc_kind cc;
     uint8_t has_window, window_global, window_variable, rate_bound;
-    uint8_t reuse_sport;        /* all flows of a (src, dst) use source port 10000 */
+    uint8_t reuse_sport; /* all flows of a (src, dst) use source port 10000 */
     enum ack_mode ack;
-    uint32_t ack_every_packets; /* coalescing, 1: one ACK a packet */
+    uint32_t ack_every_packets;  /* coalescing, 1: one ACK a packet */
     uint32_t ack_interval_bytes; /* reference quirk, see hpcc_config.c; 1: each packet */
-    uint32_t chunk_bytes;       /* L2_CHUNK_SIZE */
+    uint32_t chunk_bytes;        /* L2_CHUNK_SIZE */
     enum recovery_mode recovery;
-    int64_t nack_interval_ps;   /* 500 us */
+    int64_t nack_interval_ps; /* 500 us */
     enum rto_mode rto;
-    int64_t rto_ps;             /* retransmission timeout after the last progress, > 0 */
-    uint32_t rto_retries_max;   /* consecutive timeouts without progress before a flow is given up */
-    int64_t cnp_interval_ps;    /* at most one mark echo per interval and flow; 0: every marked packet */
+    int64_t rto_ps;           /* retransmission timeout after the last progress, > 0 */
+    uint32_t rto_retries_max; /* consecutive timeouts without progress before a flow is given up */
+    int64_t
+        cnp_interval_ps; /* at most one mark echo per interval and flow; 0: every marked packet */
     int64_t min_rate_bps;
-    int64_t fixed_rate_bps;     /* CC_NONE: pacing rate, 0: line rate */
+    int64_t fixed_rate_bps; /* CC_NONE: pacing rate, 0: line rate */
 
     /* congestion control */
     struct dcqcn_params dcqcn;
@@ -126,31 +138,31 @@ struct sim_config {
     struct swift_params swift;
 
     /* INT */
-    uint32_t int_hops_max;    /* 5 as the reference */
-    uint32_t int_multi;       /* unit of the byte and queue counters: 128 B and 80 B times this */
-    uint8_t int_reset_idle;   /* byte counters of a port start at 0 when a first flow uses it */
+    uint32_t int_hops_max;  /* 5 as the reference */
+    uint32_t int_multi;     /* unit of the byte and queue counters: 128 B and 80 B times this */
+    uint8_t int_reset_idle; /* byte counters of a port start at 0 when a first flow uses it */
 
     /* switch */
-    int64_t buffer_bytes;     /* per switch; 0: unlimited, no drops */
-    uint8_t pfc;              /* hosts and switches obey pauses */
-    uint8_t ecn;              /* marking on */
+    int64_t buffer_bytes; /* per switch; 0: unlimited, no drops */
+    uint8_t pfc;          /* hosts and switches obey pauses */
+    uint8_t ecn;          /* marking on */
     uint32_t ecn_row_count;
     struct ecn_row ecn_rows[CONFIG_ECN_ROWS_MAX];
-    uint8_t ecn_strict;       /* a switch port whose rate has no row is an error; else scaled from the
-                                 nearest row by the ratio of the rates */
-    uint32_t pfc_reserve_bytes;      /* per ingress port, 4096 */
-    int64_t pfc_headroom_bytes;      /* per ingress port; -1: 3 x rate x delay as the reference;
-                                        -2: 2 x rate x delay + 2 packets + pause frame */
+    uint8_t ecn_strict; /* a switch port whose rate has no row is an error; else scaled from the
+                           nearest row by the ratio of the rates */
+    uint32_t pfc_reserve_bytes;       /* per ingress port, 4096 */
+    int64_t pfc_headroom_bytes;       /* per ingress port; -1: 3 x rate x delay as the reference;
+                                         -2: 2 x rate x delay + 2 packets + pause frame */
     uint32_t pfc_resume_offset_bytes; /* 3072 */
-    uint32_t pfc_alpha_shift;        /* dynamic threshold = free >> shift, 3 */
-    uint8_t pfc_static;              /* fixed threshold instead of a share of the free buffer */
+    uint32_t pfc_alpha_shift;         /* dynamic threshold = free >> shift, 3 */
+    uint8_t pfc_static;               /* fixed threshold instead of a share of the free buffer */
     int64_t pfc_static_bytes;
     enum sched_mode sched;
 
     /* routing */
     enum routing_mode routing;
-    uint32_t spray_paths;     /* paths a sprayed flow alternates among, 1..64 */
-    uint8_t hosts_forward;    /* hosts may relay packets */
+    uint32_t spray_paths;  /* paths a sprayed flow alternates among, 1..64 */
+    uint8_t hosts_forward; /* hosts may relay packets */
 
     /* events */
     uint32_t event_count;

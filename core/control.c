@@ -1,5 +1,6 @@
 /*
- * control.c - control events: what happens to the network from outside the packets, by (time, kind, seq).
+ * control.c - control events: what happens to the network from outside the packets, by (time, kind,
+ * seq).
  */
 #include "sim_int.h"
 

@@ -1,10 +1,10 @@
 /*
  * err.h - error codes, the message of a refused input, and assertions.
  *
- * Three kinds of error, three answers: our own bug aborts in check(); bad input and missing resources
- * return a negative enum wh_err and describe themselves in a struct err_info; the per-event path cannot
- * fail. Nothing here writes to the terminal except check(), and nothing exits.
- * Threading: pure functions on caller-owned data.
+ * Three kinds of error, three answers: our own bug aborts in check(); bad input and missing
+ * resources return a negative enum wh_err and describe themselves in a struct err_info; the
+ * per-event path cannot fail. Nothing here writes to the terminal except check(), and nothing
+ * exits. Threading: pure functions on caller-owned data.
  */
 #ifndef WH_ERR_H
 #define WH_ERR_H

@@ -1,10 +1,11 @@
 /*
  * irn.c - selective repeat: which packets of a flow have arrived out of order.
  *
- * Idea: IRN (Mittal et al., SIGCOMM 2018): the receiver keeps what comes out of order and reports each
- * such packet; the sender, from the first report on, resends only what lies below the highest reported
- * packet and has not been reported itself, once per recovery, and falls back on the timeout if a resent
- * packet is lost again. Packets are numbered by seq / mtu (only the last may be short).
+ * Idea: IRN (Mittal et al., SIGCOMM 2018): the receiver keeps what comes out of order and reports
+ * each such packet; the sender, from the first report on, resends only what lies below the highest
+ * reported packet and has not been reported itself, once per recovery, and falls back on the
+ * timeout if a resent packet is lost again. Packets are numbered by seq / mtu (only the last may be
+ * short).
  */
 #include "sim_int.h"
 
@@ -26,9 +27,9 @@ struct irn_rx {
 
 struct irn_tx {
     struct ring sacked;
-    int64_t high;      /* one past the highest reported or, after a timeout, sent byte */
-    int64_t next;      /* resend from here */
-    int64_t end;       /* recovery ends when this is acknowledged; 0: not in recovery */
+    int64_t high; /* one past the highest reported or, after a timeout, sent byte */
+    int64_t next; /* resend from here */
+    int64_t end;  /* recovery ends when this is acknowledged; 0: not in recovery */
 };
 
 static int ring_get(const struct ring *r, uint64_t i)
@@ -118,8 +119,8 @@ void irn_close(struct sim *s, uint32_t flow)
     s->rx[flow].irn = NULL;
 }
 
-int64_t irn_rx_accept(struct irn_rx *r, int64_t expected, int64_t seq, uint32_t payload, int64_t size,
-                      uint32_t mtu, int *is_new)
+int64_t irn_rx_accept(struct irn_rx *r, int64_t expected, int64_t seq, uint32_t payload,
+                      int64_t size, uint32_t mtu, int *is_new)
 {
     const uint64_t i = (uint64_t)seq / mtu;
 

@@ -1,22 +1,12 @@
 /*
  * mmu.c - the shared buffer of a switch: admission, priority flow control.
  *
- * Source: the reference simulator's SwitchMmu and SwitchNode (docs/model.md has the rules). Per ingress
- * port and class a reserve, then a share of the common pool below a dynamic threshold
- * T = (pool - used) >> shift, then headroom. A class that reaches T is paused, and resumed at dequeue.
- *
- * What couples the ports of a switch is only this file. Below every threshold nothing here acts on other
- * ports, so transmission ends need not be executed when they happen (see sim_int.h): counters that are
- * updated late are too high, and T computed from them too low, never the reverse. An admission that is
- * safe by the late counters is therefore safe. One that is not makes the switch exact: all its ports are
- * brought up to date and their transmission ends become events, until nothing has come near a threshold
- * for a while. The mode is a function of the state of the model and changes no result.
+ * Source: the reference simulator's SwitchMmu and SwitchNode (docs/model.md has the rules). Per
+ * ingress port and class a reserve, then a share of the common pool below a dynamic threshold T =
+ * (pool - used) >> shift, then headroom. A class that reaches T is paused, and resumed at dequeue.
  */
 #include "sim_int.h"
 #include "units.h"
-
-#define CALM_ARRIVALS 4096u /* far more than a queue holds near a threshold; switching costs a pass
-                               over the ports */
 
 int64_t mmu_headroom(const struct sim *s, const struct port_kind *k)
 {
@@ -27,8 +17,7 @@ int64_t mmu_headroom(const struct sim *s, const struct port_kind *k)
     if (s->cfg.pfc_headroom_bytes == -1) /* reference: rate * delay / 8 / 1e9 * 3 in ns */
         return (int64_t)(bits / PS_PER_NS / 8 / 1000000000) * 3;
     /* two propagation delays, a packet each way, and the pause frame itself */
-    return (int64_t)(2 * bits / 8 / PS_PER_S) + 2 * (int64_t)s->frame_bytes_max +
-           s->cfg.pfc_bytes;
+    return (int64_t)(2 * bits / 8 / PS_PER_S) + 2 * (int64_t)s->frame_bytes_max + s->cfg.pfc_bytes;
 }
 
 static int64_t switch_pool(const struct sim *s, const struct swtch *sw)
@@ -96,81 +85,32 @@ static void send_pfc(struct part *p, uint32_t port, uint32_t cls, int pause)
     port_kick(p, port);
 }
 
-static void enter_exact(struct part *p, struct swtch *sw)
-{
-    sw->exact = 1;
-    sw->calm = 0;
-    for (uint32_t i = sw->first_port; i < sw->first_port + sw->port_count; i++) {
-        port_advance(p, i);
-        p->port[i].flags |= PORT_EXPLICIT;
-        port_make_explicit(p, i);
-    }
-}
-
-static void leave_exact(struct part *p, struct swtch *sw)
-{
-    if (p->s->explicit_all)
-        return;
-    sw->exact = 0;
-    for (uint32_t i = sw->first_port; i < sw->first_port + sw->port_count; i++)
-        p->port[i].flags &= (uint8_t)~PORT_EXPLICIT;
-}
-
-static int admit_exact(struct part *p, struct swtch *sw, struct ingress *in, uint32_t port,
-                       uint32_t cls, uint32_t bytes)
-{
-    const struct sim *s = p->s;
-    const int64_t headroom = s->kind[s->port[port].kind].headroom_bytes;
-    const int64_t limit = threshold(s, sw, port, sw->shared_used);
-    const int64_t after = above_reserve(s, (int64_t)in->bytes + bytes);
-
-    if ((int64_t)bytes + in->headroom > headroom &&
-        (int64_t)bytes + above_reserve(s, in->bytes) > limit)
-        return 0;
-    if ((int64_t)in->bytes + bytes <= s->cfg.pfc_reserve_bytes) {
-        in->bytes += bytes;
-    } else if (after > limit) {
-        sw->headroom_count += in->headroom == 0;
-        in->headroom += bytes;
-    } else {
-        in->bytes += bytes;
-        sw->shared_used += after < bytes ? after : bytes;
-    }
-    if (!in->paused &&
-        (in->headroom > 0 || above_reserve(s, in->bytes) >= threshold(s, sw, port, sw->shared_used))) {
-        send_pfc(p, port, cls, 1);
-        in->paused = 1;
-        sw->paused_count++;
-    }
-    sw->calm = sw->paused_count || sw->headroom_count || 2 * after > limit ? 0 : sw->calm + 1;
-    if (sw->calm > CALM_ARRIVALS)
-        leave_exact(p, sw);
-    return 1;
-}
-
+/* SwitchMmu::CheckIngressAdmission, UpdateIngressAdmission, CheckShouldPause. */
 int mmu_admit(struct part *p, uint32_t in_port, uint32_t row)
 {
     struct sim *s = p->s;
     struct pkt *k = &p->pkt[row];
     struct swtch *sw = &s->swtch[s->port[in_port].owner];
     struct ingress *in = &s->ingress[(size_t)in_port * s->class_count + k->cls];
+    const int64_t limit = threshold(s, sw, in_port, sw->shared_used);
     const uint32_t bytes = k->wire_bytes;
+    const int64_t after = above_reserve(s, (int64_t)in->bytes + bytes);
 
-    if (!sw->exact) {
-        const int64_t after = above_reserve(s, (int64_t)in->bytes + bytes);
-        const int64_t add = after < bytes ? after : bytes;
-
-        if (after < threshold(s, sw, in_port, sw->shared_used + add)) {
-            in->bytes += bytes;
-            sw->shared_used += add;
-            k->in_port = in_port;
-            return 1;
-        }
-        enter_exact(p, sw);
-    }
-    if (!admit_exact(p, sw, in, in_port, k->cls, bytes))
+    if ((int64_t)bytes + above_reserve(s, in->bytes) > limit &&
+        (int64_t)bytes + in->headroom > s->kind[s->port[in_port].kind].headroom_bytes)
         return 0;
     k->in_port = in_port;
+    if (after > limit && after > 0) {
+        in->headroom += bytes;
+    } else {
+        in->bytes += bytes;
+        sw->shared_used += after < bytes ? after : bytes;
+    }
+    if (!in->paused && (in->headroom > 0 || above_reserve(s, in->bytes) >=
+                                                threshold(s, sw, in_port, sw->shared_used))) {
+        send_pfc(p, in_port, k->cls, 1);
+        in->paused = 1;
+    }
     return 1;
 }
 
@@ -184,20 +124,16 @@ void mmu_release(struct part *p, uint32_t in_port, uint32_t cls, uint32_t bytes)
     const int64_t shared = above_reserve(s, in->bytes);
     int64_t used;
 
-    if (from_headroom) {
-        in->headroom -= from_headroom;
-        sw->headroom_count -= in->headroom == 0;
-    }
+    in->headroom -= from_headroom;
     sw->shared_used -= shared < rest ? shared : rest;
     in->bytes -= rest;
     dcheck(sw->shared_used >= 0, "switch %u: shared %lld", sw->node, (long long)sw->shared_used);
     if (!in->paused || in->headroom)
         return;
     used = above_reserve(s, in->bytes);
-    if (used == 0 || used + s->cfg.pfc_resume_offset_bytes <=
-                         threshold(s, sw, in_port, sw->shared_used)) {
+    if (used == 0 ||
+        used + s->cfg.pfc_resume_offset_bytes <= threshold(s, sw, in_port, sw->shared_used)) {
         send_pfc(p, in_port, cls, 0);
         in->paused = 0;
-        sw->paused_count--;
     }
 }

@@ -1,12 +1,12 @@
 /*
  * nic.c - the egress of a host port: acknowledgements first, then round robin among the flows.
  *
- * Source: the reference's RdmaEgressQueue::GetNextQindex and QbbNetDevice::DequeueAndTransmit. A flow
- * qualifies if its class is not paused, it has bytes, is inside its window, and its pacing time has
- * come. If none does, one timer is armed for the earliest pacing time of any flow with bytes left,
- * window-blocked ones included, and only if that is in the future and no timer is pending.
- * Flows that are done leave the list when the round robin next passes them, as in the reference: the
- * index of the flow served last then means another flow.
+ * Source: the reference's RdmaEgressQueue::GetNextQindex and QbbNetDevice::DequeueAndTransmit. A
+ * flow qualifies if its class is not paused, it has bytes, is inside its window, and its pacing
+ * time has come. If none does, one timer is armed for the earliest pacing time of any flow with
+ * bytes left, window-blocked ones included, and only if that is in the future and no timer is
+ * pending. Flows that are done leave the list when the round robin next passes them, as in the
+ * reference: the index of the flow served last then means another flow.
  */
 #include "sim_int.h"
 #include "units.h"
@@ -27,12 +27,13 @@ int nic_add_flow(struct sim *s, uint32_t nic, uint32_t flow)
         n->cap = cap;
     }
     n->flow[n->count++] = flow;
-    s->port[n->port].flags |= PORT_EXPLICIT;
-    port_make_explicit(&s->part, n->port);
+    port_advance(&s->part, n->port);
+    port_await_end(&s->part, n->port);
     return 0;
 }
 
-/* Closes the gaps that flows which are done leave from @from on. Returns where @keep has moved to. */
+/* Closes the gaps that flows which are done leave from @from on. Returns where @keep has moved to.
+ */
 static uint32_t compact(const struct part *p, struct nic *n, uint32_t from, uint32_t keep)
 {
     uint32_t to = from, kept = keep;
@@ -49,7 +50,7 @@ static uint32_t compact(const struct part *p, struct nic *n, uint32_t from, uint
 }
 
 /* Index of the flow to serve, or count. */
-static uint32_t pick_flow(struct part *p, struct nic *n, int64_t now)
+static uint32_t pick_flow(struct part *p, struct nic *n)
 {
     const uint8_t paused = p->port[n->port].paused;
     const uint32_t count = n->count;
@@ -63,29 +64,25 @@ static uint32_t pick_flow(struct part *p, struct nic *n, int64_t now)
         t = &p->tx[n->flow[idx]];
         if (!t->active) {
             done = idx < done ? idx : done;
-        } else if (!(paused & (1u << t->cls)) && sender_may_send(p, t, now)) {
+        } else if (!(paused & (1u << t->cls)) && sender_may_send(p, t, p->now)) {
             found = idx;
             break;
         }
     }
-    if (done != ROW_NONE) {
-        found = compact(p, n, done, found);
-        if (!n->count && !p->s->explicit_all)
-            p->port[n->port].flags &= (uint8_t)~PORT_EXPLICIT;
-    }
-    return found;
+    return done == ROW_NONE ? found : compact(p, n, done, found);
 }
 
-static void arm_timer(struct part *p, struct nic *n, int64_t time, int64_t now, int64_t sched)
+static void arm_timer(struct part *p, struct nic *n, int64_t time)
 {
-    const struct event e = {time, now, sched, 0, event_id(EVENT_NIC_TIMER, n->port)};
+    const struct event e = {time, p->now, next_chain(p, p->ev.sched), 0,
+                            event_id(EVENT_NIC_TIMER, n->port)};
 
     n->timer_time = time;
-    n->timer_sched = now;
+    n->timer_sched = p->now;
     calendar_push(&p->cal, &e);
 }
 
-static void arm_if_pacing(struct part *p, struct nic *n, int64_t now, int64_t sched)
+static void arm_if_pacing(struct part *p, struct nic *n)
 {
     int64_t first = TIME_NEVER;
 
@@ -97,8 +94,8 @@ static void arm_if_pacing(struct part *p, struct nic *n, int64_t now, int64_t sc
         if (t->active && sender_has_bytes(p, t) && t->next_avail < first)
             first = t->next_avail;
     }
-    if (first != TIME_NEVER && first > now)
-        arm_timer(p, n, first, now, sched);
+    if (first != TIME_NEVER && first > p->now)
+        arm_timer(p, n, first);
 }
 
 /* Control packets, and what a host relays: queues of the port, lowest class first. */
@@ -117,11 +114,11 @@ static uint32_t pop_queued(struct part *p, struct port *pt, uint32_t port)
     q->bytes -= p->pkt[row].wire_bytes;
     pt->q_bytes -= p->pkt[row].wire_bytes;
     if (!q->head)
-        pt->backlog &= (uint8_t)~(1u << cls);
+        pt->backlog &= (uint8_t) ~(1u << cls);
     return row;
 }
 
-uint32_t nic_dequeue(struct part *p, uint32_t port, int64_t now, int64_t sched)
+uint32_t nic_dequeue(struct part *p, uint32_t port)
 {
     struct port *pt = &p->port[port];
     struct nic *n = &p->s->nic[pt->owner];
@@ -132,13 +129,13 @@ uint32_t nic_dequeue(struct part *p, uint32_t port, int64_t now, int64_t sched)
     row = pop_queued(p, pt, port);
     if (row || !n->count)
         return row;
-    idx = pick_flow(p, n, now);
+    idx = pick_flow(p, n);
     if (idx == ROW_NONE) {
-        arm_if_pacing(p, n, now, sched);
+        arm_if_pacing(p, n);
         return 0;
     }
     n->last = idx;
-    return sender_build(p, n->flow[idx], now);
+    return sender_build(p, n->flow[idx]);
 }
 
 void nic_kick(struct part *p, uint32_t port)
@@ -164,5 +161,5 @@ void nic_retime(struct part *p, uint32_t port, int64_t time)
 
     if (n->timer_time == TIME_NEVER || time >= n->timer_time)
         return;
-    arm_timer(p, n, time < p->now ? p->now : time, p->now, p->ev.sched);
+    arm_timer(p, n, time < p->now ? p->now : time);
 }

@@ -1,9 +1,10 @@
 /*
- * port.c - the serialiser of a directed port: queues, transmission, wire. See sim_int.h for the idea.
+ * port.c - the serialiser of a directed port: queues, transmission, wire. See sim_int.h for the
+ * idea.
  *
- * Invariants: busy implies that the wire is not empty; a port that has something to send, is not paused
- * and is up, is busy; backlog has the bit of a class set iff its queue is not empty; the head of each
- * non-empty wire is in the calendar.
+ * Invariants: a port that has something to send, is not paused and is up, is busy and the end of
+ * its transmission is in the calendar; backlog has the bit of a class set iff its queue is not
+ * empty; the head of each non-empty wire is in the calendar.
  */
 #include "rng.h"
 #include "sim_int.h"
@@ -61,7 +62,7 @@ static void push_event(struct part *p, int64_t time, int64_t sched, int64_t chai
     calendar_push(&p->cal, &e);
 }
 
-void port_make_explicit(struct part *p, uint32_t port)
+void port_await_end(struct part *p, uint32_t port)
 {
     struct port *pt = &p->port[port];
 
@@ -71,34 +72,36 @@ void port_make_explicit(struct part *p, uint32_t port)
     push_event(p, pt->busy_until, pt->tx_start, pt->chain, 0, event_id(EVENT_TX_DONE, port));
 }
 
-void port_transmit(struct part *p, uint32_t port, uint32_t row, int64_t now, int64_t sched)
+/* The packet goes on the wire; its transmission starts now. */
+static void transmit(struct part *p, uint32_t port, uint32_t row)
 {
     struct port *pt = &p->port[port];
     struct pkt *k = &p->pkt[row];
     const struct port_kind *kind = &p->s->kind[pt->kind];
 
-    pt->tx_start = now;
-    pt->chain = sched;
+    pt->tx_start = p->now;
+    pt->chain =
+        next_chain(p, p->ev.sched); /* the end is scheduled before the arrival, as in ns-3 */
     pt->busy = 1;
-    pt->busy_until = now + kind->tx_ps[k->wire_bytes];
+    pt->busy_until = p->now + kind->tx_ps[k->wire_bytes];
     pt->flags &= (uint8_t)~PORT_TX_EVENT;
     pt->tx_bytes += k->wire_bytes;
     pt->tx_total_bytes += k->wire_bytes;
     pt->tx_packets++;
     k->arrive = pt->busy_until + kind->delay_ps;
-    k->sched = now;
-    k->chain = sched;
+    k->sched = p->now;
+    k->chain = next_chain(p, p->ev.sched);
     k->next = 0;
-    report(p, port, row, now, PACKET_DEQUEUE);
+    report(p, port, row, p->now, PACKET_DEQUEUE);
     if (pt->wire_head) {
         p->pkt[pt->wire_tail].next = row;
     } else {
         pt->wire_head = row;
-        push_event(p, k->arrive, now, sched, k->flow, event_id(EVENT_WIRE, port));
+        push_event(p, k->arrive, k->sched, k->chain, k->flow, event_id(EVENT_WIRE, port));
     }
     pt->wire_tail = row;
-    if (pt->flags & PORT_EXPLICIT)
-        port_make_explicit(p, port);
+    if (pt->backlog)
+        port_await_end(p, port);
 }
 
 void port_enqueue(struct part *p, uint32_t port, uint32_t row)
@@ -119,6 +122,8 @@ void port_enqueue(struct part *p, uint32_t port, uint32_t row)
     if (pt->q_bytes > pt->q_max)
         pt->q_max = pt->q_bytes;
     report(p, port, row, p->now, PACKET_ENQUEUE);
+    if (pt->busy)
+        port_await_end(p, port);
 }
 
 static uint32_t queue_pop(struct part *p, struct port *pt, struct pkt_queue *q, uint32_t cls)
@@ -130,7 +135,7 @@ static uint32_t queue_pop(struct part *p, struct port *pt, struct pkt_queue *q, 
     q->bytes -= k->wire_bytes;
     pt->q_bytes -= k->wire_bytes;
     if (!q->head)
-        pt->backlog &= (uint8_t)~(1u << cls);
+        pt->backlog &= (uint8_t) ~(1u << cls);
     else
         __builtin_prefetch(&p->pkt[q->head]);
     return row;
@@ -148,13 +153,14 @@ static int should_mark(struct part *p, uint32_t port, const struct pkt *k, uint3
         return 0;
     prob = kind->pmax * (double)((int64_t)queue_bytes - kind->kmin_bytes) /
            (double)(kind->kmax_bytes - kind->kmin_bytes);
-    /* The draw is a function of the connection and the flow's own sequence number: repeats repeat. */
+    /* The draw is a function of the connection and the flow's own sequence number: repeats repeat.
+     */
     return rng_double(p->s->cfg.seed ^ p->tx[k->flow].conn, STREAM_ECN + port,
                       (uint64_t)k->seq * 2 + k->type) < prob;
 }
 
 /* INT of the reference: IntHop::Set, 24 bit ns, 20 bit bytes, 17 bit queue length. */
-static void push_int(struct part *p, const struct port *pt, uint32_t row, int64_t now)
+static void push_int(struct part *p, const struct port *pt, uint32_t row)
 {
     struct pkt *k = &p->pkt[row];
     const struct sim *s = p->s;
@@ -162,14 +168,14 @@ static void push_int(struct part *p, const struct port *pt, uint32_t row, int64_
 
     if (k->int_hops >= s->cfg.int_hops_max)
         return;
-    p->int_rec[row].hop[k->int_hops++] =
-        ((uint64_t)(now / PS_PER_NS) & 0xffffff) |
-        (pt->tx_bytes / (128 * unit) & 0xfffff) << 24 |
-        ((uint64_t)pt->q_bytes / (80 * unit) & 0x1ffff) << 44 |
-        (uint64_t)s->kind[pt->kind].int_code << 61;
+    p->int_rec[row].hop[k->int_hops++] = ((uint64_t)(p->now / PS_PER_NS) & 0xffffff) |
+                                         (pt->tx_bytes / (128 * unit) & 0xfffff) << 24 |
+                                         ((uint64_t)pt->q_bytes / (80 * unit) & 0x1ffff) << 44 |
+                                         (uint64_t)s->kind[pt->kind].int_code << 61;
 }
 
-/* The class to serve next at a switch: 0 first, then round robin or strict among those not paused. */
+/* The class to serve next at a switch: 0 first, then round robin or strict among those not paused.
+ */
 static uint32_t pick_class(const struct part *p, const struct port *pt)
 {
     const uint32_t ready = pt->backlog & ~(uint32_t)pt->paused;
@@ -187,8 +193,7 @@ static uint32_t pick_class(const struct part *p, const struct port *pt)
     return (uint32_t)__builtin_ctz(above ? above : ready);
 }
 
-/* Next transmission of an idle switch port, at @now by an event scheduled at @sched. */
-static void switch_dequeue(struct part *p, uint32_t port, int64_t now, int64_t sched)
+static void switch_dequeue(struct part *p, uint32_t port)
 {
     struct port *pt = &p->port[port];
     const uint32_t cls = pick_class(p, pt);
@@ -212,48 +217,50 @@ static void switch_dequeue(struct part *p, uint32_t port, int64_t now, int64_t s
         }
     }
     if (k->type == PKT_DATA && p->int_rec)
-        push_int(p, pt, row, now);
-    port_transmit(p, port, row, now, sched);
+        push_int(p, pt, row);
+    transmit(p, port, row);
 }
 
-static void dequeue(struct part *p, uint32_t port, int64_t now, int64_t sched)
+void port_kick(struct part *p, uint32_t port)
 {
     struct port *pt = &p->port[port];
     uint32_t row;
 
+    if (pt->busy)
+        return;
     if (!(pt->flags & PORT_HOST)) {
-        switch_dequeue(p, port, now, sched);
+        switch_dequeue(p, port);
         return;
     }
-    row = nic_dequeue(p, port, now, sched);
+    row = nic_dequeue(p, port);
     if (row)
-        port_transmit(p, port, row, now, sched);
+        transmit(p, port, row);
+    if (p->s->nic[pt->owner].count)
+        port_await_end(p, port);
 }
 
 void port_advance(struct part *p, uint32_t port)
 {
     struct port *pt = &p->port[port];
 
-    while (pt->busy) {
-        const struct event done = {pt->busy_until, pt->tx_start, pt->chain, 0,
-                                   event_id(EVENT_TX_DONE, port)};
+    if (pt->busy && !(pt->flags & PORT_TX_EVENT)) {
+        const struct event end = {pt->busy_until, pt->tx_start, pt->chain, 0,
+                                  event_id(EVENT_TX_DONE, port)};
 
-        if (!event_before(&done, &p->ev) && (done.id != p->ev.id || done.time != p->ev.time))
-            return;
-        pt->busy = 0;
-        dequeue(p, port, done.time, done.sched);
+        pt->busy = !event_before(&end, &p->ev);
     }
-}
-
-void port_kick(struct part *p, uint32_t port)
-{
-    if (!p->port[port].busy)
-        dequeue(p, port, p->now, p->ev.sched);
 }
 
 void port_on_tx_done(struct part *p, uint32_t port)
 {
-    port_advance(p, port);
+    struct port *pt = &p->port[port];
+
+    if (!pt->busy || !(pt->flags & PORT_TX_EVENT) || pt->busy_until != p->ev.time ||
+        pt->tx_start != p->ev.sched)
+        return; /* the link went down since */
+    pt->busy = 0;
+    pt->flags &= (uint8_t)~PORT_TX_EVENT;
+    port_kick(p, port);
 }
 
 void port_set_paused(struct part *p, uint32_t port, uint32_t cls, int pause)
@@ -377,7 +384,6 @@ void port_on_wire(struct part *p, uint32_t port)
 
     if (!row || p->pkt[row].arrive != p->ev.time)
         return; /* the wire was cut after this was scheduled */
-    port_advance(p, port);
     pt->wire_head = p->pkt[row].next;
     if (pt->wire_head) {
         next = &p->pkt[pt->wire_head];
@@ -410,7 +416,6 @@ void port_take_down(struct part *p, uint32_t port)
 {
     struct port *pt = &p->port[port];
 
-    port_advance(p, port);
     pt->flags |= PORT_DOWN;
     for (uint32_t c = 0; c < p->s->class_count; c++) {
         flush_queue(p, port, c);

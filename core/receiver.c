@@ -1,9 +1,10 @@
 /*
- * receiver.c - the receiving half of a flow. A data packet becomes its own acknowledgement in place, so
- * INT and time stamps are echoed without a copy.
+ * receiver.c - the receiving half of a flow. A data packet becomes its own acknowledgement in
+ * place, so INT and time stamps are echoed without a copy.
  *
- * Source: the reference's RdmaHw::ReceiveUdp and ReceiverCheckSeq. Beyond it: coalesced ACKs, a minimum
- * interval between mark echoes, duplicates that are acknowledged again where a timeout may need it.
+ * Source: the reference's RdmaHw::ReceiveUdp and ReceiverCheckSeq. Beyond it: coalesced ACKs, a
+ * minimum interval between mark echoes, duplicates that are acknowledged again where a timeout may
+ * need it.
  */
 #include "sim_int.h"
 
@@ -50,9 +51,8 @@ static enum verdict check_seq(struct part *p, struct flow_rx *r, struct pkt *k)
             return SEND_NACK;
         }
         if (r->expected > before)
-            return ++r->unacked < p->s->cfg.ack_every_packets && r->expected < r->size
-                       ? SILENT
-                       : SEND_ACK;
+            return ++r->unacked < p->s->cfg.ack_every_packets && r->expected < r->size ? SILENT
+                                                                                       : SEND_ACK;
         return SEND_ACK;
     }
     if (k->seq == r->expected)
@@ -81,7 +81,7 @@ static void send_bypass(struct part *p, uint32_t row)
 
     k->arrive = p->now + t->bypass_ps;
     k->sched = p->now;
-    k->chain = p->ev.sched;
+    k->chain = next_chain(p, p->ev.sched);
     if (t->bypass_head) {
         p->pkt[t->bypass_tail].next = row;
     } else {

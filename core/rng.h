@@ -1,19 +1,21 @@
 /*
  * rng.h - counter-based random numbers: a draw is a hash of (seed, stream, counter).
  *
- * There is no generator and no state, so a draw depends on nothing that happened before it: neither on
- * the number of threads nor on the order of events. A stream is one use (a flow's marking, a generator's
- * sizes), the counter numbers the draws within it. The mixing function is a bijection of 64 bits: two
- * rounds of xor-shift and multiply after the finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA 2014,
- * with constants of D. Stafford's variant 13).
- * Values are part of the results of a run: they never change. Threading: pure.
+ * There is no generator and no state, so a draw depends on nothing that happened before it: neither
+ * on the number of threads nor on the order of events. A stream is one use (a flow's marking, a
+ * generator's sizes), the counter numbers the draws within it. The mixing function is a bijection
+ * of 64 bits: two rounds of xor-shift and multiply after the finaliser of SplitMix64 (Steele, Lea,
+ * Flood, OOPSLA 2014, with constants of D. Stafford's variant 13). Values are part of the results
+ * of a run: they never change. Threading: pure.
  */
 #ifndef WH_RNG_H
 #define WH_RNG_H
 
 #include <stdint.h>
 
-#define RNG_STEP UINT64_C(0x9e3779b97f4a7c15) /* 2^64 / golden ratio, odd: spreads small integers */
+#define RNG_STEP                                                                                   \
+    UINT64_C(0x9e3779b97f4a7c15) /* 2^64 / golden ratio, odd: spreads small integers               \
+                                  */
 
 static inline uint64_t rng_mix(uint64_t x)
 {

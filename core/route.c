@@ -1,11 +1,11 @@
 /*
  * route.c - see route.h.
  *
- * For a pair both searches label nodes with their distance from src (df) and from dst (db). A level is
- * always finished, so the first level at which a node has both labels gives the distance D, and the
- * nodes with df + db = D are on shortest paths. The labels that one side lacks on the other side's half
- * are filled in by walking back from the meeting nodes. Labels carry the number of the look-up, so
- * nothing is cleared between look-ups.
+ * For a pair both searches label nodes with their distance from src (df) and from dst (db). A level
+ * is always finished, so the first level at which a node has both labels gives the distance D, and
+ * the nodes with df + db = D are on shortest paths. The labels that one side lacks on the other
+ * side's half are filled in by walking back from the meeting nodes. Labels carry the number of the
+ * look-up, so nothing is cleared between look-ups.
  */
 #include "route.h"
 
@@ -136,7 +136,8 @@ static uint32_t side_expand(struct route *r, int side, uint32_t target)
     return met;
 }
 
-/* Fills the labels `fill` of the nodes between the meeting nodes and the end that `known` counts from. */
+/* Fills the labels `fill` of the nodes between the meeting nodes and the end that `known` counts
+ * from. */
 static void fill_half(struct route *r, struct label *fill, const struct label *known, uint32_t met,
                       uint16_t dist, uint32_t *scratch)
 {
@@ -160,7 +161,8 @@ static void fill_half(struct route *r, struct label *fill, const struct label *k
     }
 }
 
-/* Labels all nodes on shortest paths with both distances. Returns the distance, 0 if there is none. */
+/* Labels all nodes on shortest paths with both distances. Returns the distance, 0 if there is none.
+ */
 static int find_pair(struct route *r, uint32_t src, uint32_t dst)
 {
     uint32_t met = 0;
@@ -227,8 +229,8 @@ static int is_next(const struct route *r, uint32_t port, uint16_t dist)
 }
 
 /*
- * The index-th next hop in the order (node id, port). Links are mostly added in that order, so one pass
- * finds it; otherwise the smallest remaining is looked for again and again.
+ * The index-th next hop in the order (node id, port). Links are mostly added in that order, so one
+ * pass finds it; otherwise the smallest remaining is looked for again and again.
  */
 static uint32_t pick_next(const struct route *r, uint32_t node, uint32_t hash)
 {

@@ -2,10 +2,10 @@
  * route.h - shortest paths and ECMP choice.
  *
  * Routes are by hop count; hosts do not forward unless told so. A pair of hosts is looked up by two
- * breadth-first searches that meet in the middle, so that the cost is that of the two neighbourhoods and
- * no table over the whole network is needed (4 million hosts). At each node the next hops are all
- * neighbours one hop nearer, ordered by node id, then by link.
- * Threading: one owner.
+ * breadth-first searches that meet in the middle, so that the cost is that of the two
+ * neighbourhoods and no table over the whole network is needed (4 million hosts). At each node the
+ * next hops are all neighbours one hop nearer, ordered by node id, then by link. Threading: one
+ * owner.
  */
 #ifndef WH_ROUTE_H
 #define WH_ROUTE_H
@@ -46,7 +46,8 @@ int route_max_pairs(const struct topo *t, uint32_t payload_bytes, int64_t round_
                     int hosts_forward, uint32_t sources_max, int64_t *rtt_ps,
                     int64_t *bdp_bytes) WH_MUST_CHECK;
 
-/* Time of @payload_bytes at @rate_bps in the reference's RTT formula (truncated), and rate * rtt. */
+/* Time of @payload_bytes at @rate_bps in the reference's RTT formula (truncated), and rate * rtt.
+ */
 int64_t route_payload_ps(uint32_t payload_bytes, int64_t rate_bps, int64_t round_ps);
 int64_t route_bdp_bytes(int64_t rtt_ps, int64_t rate_bps);
 

@@ -59,7 +59,7 @@ static int64_t pacing_ps(const struct part *p, const struct flow_tx *t, uint32_t
 
 static void arm_rto(struct part *p, struct flow_tx *t, uint32_t flow)
 {
-    const struct event e = {t->rto_deadline, p->now, p->ev.sched, flow,
+    const struct event e = {t->rto_deadline, p->now, next_chain(p, p->ev.sched), flow,
                             event_id(EVENT_RTO, flow)};
 
     t->rto_armed = 1;
@@ -70,12 +70,12 @@ static uint32_t path_choice(const struct part *p, const struct flow_tx *t, int64
 {
     if (t->path_count == 1)
         return 0;
-    return rng_below(rng_u64(p->s->cfg.seed, STREAM_SPRAY, t->conn ^ (uint64_t)seq),
-                     t->path_count);
+    return rng_below(rng_u64(p->s->cfg.seed, STREAM_SPRAY, t->conn ^ (uint64_t)seq), t->path_count);
 }
 
-uint32_t sender_build(struct part *p, uint32_t flow, int64_t now)
+uint32_t sender_build(struct part *p, uint32_t flow)
 {
+    const int64_t now = p->now;
     const struct sim *s = p->s;
     struct flow_tx *t = &p->tx[flow];
     const int64_t resend = t->irn ? irn_tx_next(t->irn, t, s->cfg.payload_bytes) : -1;
@@ -105,8 +105,7 @@ uint32_t sender_build(struct part *p, uint32_t flow, int64_t now)
     if (t->snd_nxt > t->snd_max)
         t->snd_max = t->snd_nxt;
     t->last_wire_bytes = wire;
-    t->next_avail =
-        now + pacing_ps(p, t, wire, s->cfg.rate_bound ? t->rate_bps : t->max_rate_bps);
+    t->next_avail = now + pacing_ps(p, t, wire, s->cfg.rate_bound ? t->rate_bps : t->max_rate_bps);
     if (s->cfg.rto == RTO_ON && !t->rto_armed) {
         t->rto_deadline = now + s->cfg.rto_ps;
         arm_rto(p, t, flow);

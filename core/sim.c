@@ -1,10 +1,10 @@
 /*
  * sim.c - creation, the run loop, control events. See sim.h.
  *
- * The loop alternates: execute all packet events up to the next control event (or up to the instant of
- * the first completion, since new work may follow from it), then everything that happens to the network
- * from outside at that instant, as one batch in a fixed order: network changes, completions by flow id,
- * flow starts, callbacks, samples.
+ * The loop alternates: execute all packet events up to the next control event (or up to the instant
+ * of the first completion, since new work may follow from it), then everything that happens to the
+ * network from outside at that instant, as one batch in a fixed order: network changes, completions
+ * by flow id, flow starts, callbacks, samples.
  */
 #include "sim_int.h"
 #include "units.h"
@@ -72,8 +72,8 @@ int sim_add_flow(struct sim *s, const struct flow_spec *f, uint32_t *flow_id)
     if (!sport)
         return WH_ERR_NOMEM;
     start = f->start_ps + (s->straggle_ps ? s->straggle_ps[f->src] : 0);
-    rc = control_push(s, &(struct control){
-                             .time = start, .seq = id, .flow = id, .kind = CONTROL_FLOW});
+    rc = control_push(
+        s, &(struct control){.time = start, .seq = id, .flow = id, .kind = CONTROL_FLOW});
     if (rc)
         return rc;
     s->spec[id] = *f;
@@ -119,7 +119,8 @@ static int check_path(const struct sim *s, uint32_t flow_id, int is_ack, const u
     f = &s->spec[flow_id];
     if (node_count < 2 || node_count > 255)
         return err_set(e, WH_ERR_INPUT, NULL, 0,
-                       "found a path of %u nodes for flow %u, expected 2..255", node_count, flow_id);
+                       "found a path of %u nodes for flow %u, expected 2..255", node_count,
+                       flow_id);
     if (nodes[0] != (is_ack ? f->dst : f->src) ||
         nodes[node_count - 1] != (is_ack ? f->src : f->dst))
         return err_set(e, WH_ERR_INPUT, NULL, 0,
@@ -183,11 +184,9 @@ int sim_schedule(struct sim *s, int64_t at_ps, void (*fn)(void *arg, struct sim 
 {
     if (at_ps < s->now)
         return WH_ERR_INPUT;
-    return control_push(s, &(struct control){.time = at_ps,
-                                             .seq = s->control_seq++,
-                                             .fn = fn,
-                                             .arg = arg,
-                                             .kind = CONTROL_CALL});
+    return control_push(
+        s, &(struct control){
+               .time = at_ps, .seq = s->control_seq++, .fn = fn, .arg = arg, .kind = CONTROL_CALL});
 }
 
 int sim_set_monitor(struct sim *s, const struct sim_monitor *m)
@@ -259,7 +258,7 @@ static void set_control_key(struct sim *s)
     struct part *p = &s->part;
 
     p->now = s->now;
-    p->ev = (struct event){s->now, s->now, s->now, UINT32_MAX, UINT32_MAX};
+    p->ev = (struct event){s->now, s->now, INT64_MAX, UINT32_MAX, UINT32_MAX};
 }
 
 /* ---- control events ---- */
@@ -395,15 +394,8 @@ static int start(struct sim *s)
     int rc = sim_build_classes(s);
 
     for (uint32_t i = 0; i < s->cfg.event_count && !rc; i++)
-        rc = control_push(s, &(struct control){
-                                 .time = s->cfg.events[i].time_ps, .seq = i, .kind = CONTROL_NET});
-    if (s->mon.on_packet) {
-        s->explicit_all = 1; /* the log is in order of time */
-        for (uint32_t i = 0; i < s->topo->port_count; i++)
-            s->port[i].flags |= PORT_EXPLICIT;
-        for (uint32_t i = 0; i < s->swtch_count; i++)
-            s->swtch[i].exact = 1;
-    }
+        rc = control_push(
+            s, &(struct control){.time = s->cfg.events[i].time_ps, .seq = i, .kind = CONTROL_NET});
     s->started = 1;
     return rc;
 }

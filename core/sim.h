@@ -41,8 +41,8 @@ int sim_add_flow(struct sim *s, const struct flow_spec *f, uint32_t *flow_id) WH
 int sim_set_path(struct sim *s, uint32_t flow_id, int is_ack, const uint32_t *nodes,
                  uint32_t node_count, struct err_info *e) WH_MUST_CHECK;
 
-/* sim_set_straggler - host @host sends at most at @factor (0..1] times its line rate, and starts its
- * flows @delay_ps later. Before the run. */
+/* sim_set_straggler - host @host sends at most at @factor (0..1] times its line rate, and starts
+ * its flows @delay_ps later. Before the run. */
 int sim_set_straggler(struct sim *s, uint32_t host, double factor, int64_t delay_ps) WH_MUST_CHECK;
 
 /* Called on the running thread between events; may call sim_add_flow and sim_schedule. */
@@ -58,8 +58,8 @@ struct sim_hooks {
 void sim_set_hooks(struct sim *s, const struct sim_hooks *h);
 
 /* sim_schedule - @fn(arg) at global time @at_ps >= now. Equal times run in order of scheduling. */
-int sim_schedule(struct sim *s, int64_t at_ps, void (*fn)(void *arg, struct sim *s), void *arg)
-    WH_MUST_CHECK;
+int sim_schedule(struct sim *s, int64_t at_ps, void (*fn)(void *arg, struct sim *s),
+                 void *arg) WH_MUST_CHECK;
 
 /*
  * sim_run - executes everything up to and including @until_ps (TIME_NEVER: to the end).
@@ -82,25 +82,26 @@ const uint32_t *sim_completions(const struct sim *s, uint32_t *count);
 
 /* Per directed port, valid any time between runs. */
 struct port_stats {
-    uint64_t tx_bytes, tx_packets;  /* everything that left, control included */
-    uint64_t marks, drops;          /* ECN marks; packets dropped at this ingress or egress */
-    uint64_t losses;                /* packets corrupted or cut on the wire behind this port */
-    uint64_t pauses_received;       /* this port was told to stop */
-    int64_t paused_ps;              /* total time it was told to stop */
+    uint64_t tx_bytes, tx_packets; /* everything that left, control included */
+    uint64_t marks, drops;         /* ECN marks; packets dropped at this ingress or egress */
+    uint64_t losses;               /* packets corrupted or cut on the wire behind this port */
+    uint64_t pauses_received;      /* this port was told to stop */
+    int64_t paused_ps;             /* total time it was told to stop */
     uint64_t queue_max_bytes;
 };
 void sim_port_stats(const struct sim *s, uint32_t port, struct port_stats *out);
 
 struct sim_counters {
-    uint64_t events;        /* executed by the engine, all kinds */
-    uint64_t packet_hops;   /* packets that arrived over a link, ACK and control included */
+    uint64_t events;      /* executed by the engine, all kinds */
+    uint64_t packet_hops; /* packets that arrived over a link, ACK and control included */
     uint64_t data_packets, ack_packets, nack_packets, cnp_echoes, pfc_frames; /* sent */
     uint64_t drops, losses, marks, pauses, rate_cuts, timeouts, retx_packets;
     uint64_t flows_finished, flows_active, flows_waiting, flows_nopath, flows_stalled;
     uint64_t queue_max_bytes;
-    int64_t max_base_rtt_ps; /* over the host pairs that flows use (or all, see config window_global) */
+    int64_t
+        max_base_rtt_ps; /* over the host pairs that flows use (or all, see config window_global) */
     int64_t max_bdp_bytes;
-    int64_t end_ps;         /* time of the last executed event that mattered (last completion) */
+    int64_t end_ps; /* time of the last executed event that mattered (last completion) */
 };
 void sim_counters(const struct sim *s, struct sim_counters *out);
 

@@ -41,9 +41,10 @@ static int set_ecn(const struct sim_config *c, struct port_kind *k, struct err_i
     if (!c->ecn)
         return 0;
     if (!r || (c->ecn_strict && r->rate_bps != k->rate_bps))
-        return err_set(e, WH_ERR_INPUT, NULL, 0,
-                       "found switch ports of %s without ECN thresholds, expected a row for that rate",
-                       units_format_rate(k->rate_bps, rate, sizeof rate));
+        return err_set(
+            e, WH_ERR_INPUT, NULL, 0,
+            "found switch ports of %s without ECN thresholds, expected a row for that rate",
+            units_format_rate(k->rate_bps, rate, sizeof rate));
     scale = (double)k->rate_bps / (double)r->rate_bps;
     k->kmin_bytes = (int64_t)((double)r->kmin_bytes * scale);
     k->kmax_bytes = (int64_t)((double)r->kmax_bytes * scale);
@@ -223,6 +224,7 @@ static void build_part(struct sim *s)
     p->tx = s->tx;
     p->rx = s->rx;
     p->path = s->path;
+    p->order = (uint8_t)s->cfg.order;
     calendar_init(&p->cal, longest_hop_ps(s));
 }
 
@@ -257,8 +259,8 @@ int sim_build(struct sim *s, struct err_info *e)
     s->data_header_bytes = c->header_bytes + cc_bytes;
     /* an ACK is 14 + 20 + 12 B and the echoed field, padded to the smallest frame */
     s->ack_wire_bytes = max_u32(c->ack_bytes, 46 + cc_bytes);
-    s->frame_bytes_max = max_u32(c->payload_bytes + s->data_header_bytes,
-                                 max_u32(s->ack_wire_bytes, c->pfc_bytes));
+    s->frame_bytes_max =
+        max_u32(c->payload_bytes + s->data_header_bytes, max_u32(s->ack_wire_bytes, c->pfc_bytes));
     rc = build_kinds(s, e);
     if (!rc)
         rc = build_rows(s);
@@ -294,8 +296,7 @@ int sim_build_classes(struct sim *s)
     }
     s->ingress = arena_reserve((size_t)(ports + 1) * s->class_count * sizeof *s->ingress);
     if (s->class_count > 2)
-        s->extra_q =
-            arena_reserve((size_t)(ports + 1) * (s->class_count - 2) * sizeof *s->extra_q);
+        s->extra_q = arena_reserve((size_t)(ports + 1) * (s->class_count - 2) * sizeof *s->extra_q);
     return s->ingress && (s->class_count == 2 || s->extra_q) ? 0 : WH_ERR_NOMEM;
 }
 

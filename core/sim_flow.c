@@ -1,6 +1,6 @@
 /*
- * sim_flow.c - the life of a flow: source port, paths, opening both halves, closing, new paths after the
- * network changed.
+ * sim_flow.c - the life of a flow: source port, paths, opening both halves, closing, new paths
+ * after the network changed.
  */
 #include "rng.h"
 #include "sim_int.h"
@@ -91,7 +91,8 @@ static int given_ports(const struct sim *s, const struct given *g, uint32_t *por
     return (int)g->node_count - 1;
 }
 
-/* Links of one path into @ports; 0 if there is none. A given path that is cut falls back on ECMP. */
+/* Links of one path into @ports; 0 if there is none. A given path that is cut falls back on ECMP.
+ */
 static int find_path(struct sim *s, uint32_t flow, int is_ack, uint32_t salt, uint32_t *ports)
 {
     const struct flow_spec *f = &s->spec[flow];
@@ -123,8 +124,8 @@ static uint32_t store_path(struct sim *s, const uint32_t *ports, int links)
 }
 
 /* The paths that a sprayed flow alternates among all leave through one port of the host. */
-static int store_paths(struct sim *s, uint32_t flow, int is_ack, uint32_t count, uint32_t *first_row,
-                       uint16_t *stride, uint16_t *stored)
+static int store_paths(struct sim *s, uint32_t flow, int is_ack, uint32_t count,
+                       uint32_t *first_row, uint16_t *stride, uint16_t *stored)
 {
     uint32_t ports[PATH_LINKS_MAX];
     uint32_t first_port = PORT_NONE;
@@ -157,8 +158,8 @@ static int64_t path_base_rtt(const struct sim *s, uint32_t row, int64_t *rate_bp
     for (; s->path[row] != PATH_END; row++) {
         const struct port_kind *k = &s->kind[s->port[s->path[row]].kind];
 
-        rtt += 2 * k->delay_ps +
-               route_payload_ps(s->cfg.payload_bytes, k->rate_bps, s->cfg.round_ps);
+        rtt +=
+            2 * k->delay_ps + route_payload_ps(s->cfg.payload_bytes, k->rate_bps, s->cfg.round_ps);
         *rate_bps = k->rate_bps < *rate_bps ? k->rate_bps : *rate_bps;
     }
     return rtt;
@@ -177,7 +178,8 @@ static int64_t ack_path_ps(const struct sim *s, uint32_t row)
     return time;
 }
 
-/* Sum of 48 B headers and payload at the slowest link, on top of the base RTT: reference formula. */
+/* Sum of 48 B headers and payload at the slowest link, on top of the base RTT: reference formula.
+ */
 static int64_t ideal_ps(const struct sim *s, int64_t bytes, int64_t rtt_ps, int64_t rate_bps)
 {
     const int64_t packets = (bytes + s->cfg.payload_bytes - 1) / s->cfg.payload_bytes;

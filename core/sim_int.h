@@ -2,16 +2,17 @@
  * sim_int.h - the rows that a simulation is made of. For core/ and its unit tests only.
  *
  * Everything is a row in an array and named by a 32-bit id: ports (hot serialiser state), packets,
- * sender and receiver halves of flows, network interfaces, switch buffers. What one packet touches at a
- * hop is: its own line, the two lines of the port it leaves, the two of the port it enters, four bytes
- * of path, and the counters of its ingress.
+ * sender and receiver halves of flows, network interfaces, switch buffers. What one packet touches
+ * at a hop is: its own line, the two lines of the port it leaves, the two of the port it enters,
+ * four bytes of path, and the counters of its ingress.
  *
- * Lazy serialisers. The end of a transmission (ns-3: an event of its own) changes only the port itself,
- * so it is worked out when the port is next touched: port_advance() runs all transmission ends that
- * order before the present event. While a port sends, its wire holds at least the packet in
- * transmission, so the head of the wire is a pending event and nothing is ever worked out too late. A
- * hop costs one event. Where the end of a transmission has effects elsewhere it becomes a real event:
- * at switches that may have to resume a paused neighbour (see mmu.c), at interfaces whose flows pace.
+ * Transmission ends. ns-3 spends an event on the end of every transmission. Here it is one only
+ * where something waits for it: it is scheduled when a packet has to queue behind the transmission,
+ * or at once at an interface that has flows to serve. Otherwise the port is found idle when it is
+ * next touched. A hop through a port without a queue costs one event, the arrival; and of the
+ * packets on a wire only the first is in the calendar.
+ *
+ * Order of equal times: see calendar.h; `next_chain` below gives an event its place in it.
  *
  * Frames: all times in these rows are local to their partition.
  * Threading: rows belong to the partition that holds their port or flow half; one thread runs it.
@@ -27,24 +28,24 @@
 #include <stddef.h>
 
 #define ROW_NONE UINT32_MAX
-#define CLASS_MAX 8u      /* traffic classes of a port: 0 control, then the priorities in use */
+#define CLASS_MAX 8u /* traffic classes of a port: 0 control, then the priorities in use */
 #define INT_HOPS_MAX 7u
 #define PATH_END PORT_NONE /* terminates a path in the path arena */
 
 enum pkt_type { PKT_DATA = 0, PKT_ACK = 1, PKT_NACK = 2, PKT_PFC = 3 };
 
 enum pkt_flag {
-    PKT_CE = 1,      /* data: marked congestion experienced */
-    PKT_CNP = 2,     /* ACK: echoes a mark */
-    PKT_RETX = 4,    /* data: sent before */
-    PKT_PAUSE = 8,   /* PFC: pause (else resume) */
-    PKT_SACK = 16    /* ACK/NACK: `payload` packets after `seq` the data packet lies that caused it */
+    PKT_CE = 1,    /* data: marked congestion experienced */
+    PKT_CNP = 2,   /* ACK: echoes a mark */
+    PKT_RETX = 4,  /* data: sent before */
+    PKT_PAUSE = 8, /* PFC: pause (else resume) */
+    PKT_SACK = 16  /* ACK/NACK: `payload` packets after `seq` the data packet lies that caused it */
 };
 
 struct pkt {
     int64_t arrive; /* when it reaches the far end of its wire */
     int64_t sched;  /* start of its serialisation there */
-    int64_t chain;  /* when the event that started it had been scheduled */
+    int64_t chain;  /* place among events of equal time and sched, see calendar.h */
     int64_t seq;    /* data: first payload byte; ACK: next byte expected */
     int64_t sent;   /* when the data packet was built (echoed) */
     uint32_t next;  /* queue or wire link, 0 = end */
@@ -56,7 +57,8 @@ struct pkt {
 };
 _Static_assert(sizeof(struct pkt) == 64, "a packet is one cache line");
 
-/* INT records of the packet with the same row: 24 bit ns, 20 bit bytes, 17 bit queue, 3 bit rate. */
+/* INT records of the packet with the same row: 24 bit ns, 20 bit bytes, 17 bit queue, 3 bit rate.
+ */
 struct int_rec {
     uint64_t hop[INT_HOPS_MAX + 1];
 };
@@ -66,32 +68,31 @@ struct pkt_queue {
 };
 
 enum port_flag {
-    PORT_HOST = 1,      /* owner is a host: row of struct nic; else of struct swtch */
+    PORT_HOST = 1, /* owner is a host: row of struct nic; else of struct swtch */
     PORT_DOWN = 2,
-    PORT_EXPLICIT = 4,  /* transmission ends are events */
-    PORT_TX_EVENT = 8   /* the end of the present transmission is in the calendar */
+    PORT_TX_EVENT = 4 /* the end of the present transmission is in the calendar */
 };
 
 struct port {
     /* line 0: the serialiser */
-    int64_t busy_until, tx_start, chain; /* of the present or last transmission */
-    uint32_t wire_head, wire_tail;       /* packets under way, the one in transmission included */
-    struct pkt_queue q[2];               /* classes 0 and 1; more in sim.extra_q */
-    uint32_t q_bytes;                    /* waiting, all classes */
+    int64_t busy_until, tx_start, chain;  /* present or last transmission; chain: of its end */
+    uint32_t wire_head, wire_tail;        /* packets under way, the one in transmission included */
+    struct pkt_queue q[2];                /* classes 0 and 1; more in sim.extra_q */
+    uint32_t q_bytes;                     /* waiting, all classes */
     uint8_t busy, paused, backlog, flags; /* paused, backlog: bit per class */
     /* line 1 */
-    uint64_t tx_bytes;  /* INT counter */
-    uint32_t peer;      /* port at the other end */
-    uint32_t owner;     /* row of nic or swtch */
-    uint16_t kind;      /* row of port_kind */
-    uint8_t rr_last;    /* class served last */
+    uint64_t tx_bytes; /* INT counter */
+    uint32_t peer;     /* port at the other end */
+    uint32_t owner;    /* row of nic or swtch */
+    uint16_t kind;     /* row of port_kind */
+    uint8_t rr_last;   /* class served last */
     uint8_t reserved;
     uint32_t q_max;
     uint64_t tx_total_bytes, tx_packets;
-    uint32_t flows;     /* active flows whose data or ACK path holds the port */
+    uint32_t flows; /* active flows whose data or ACK path holds the port */
     uint32_t marks;
-    uint32_t stats;     /* row of sim.cold, 0 = none yet */
-    uint32_t frames;    /* packets that started here; stream of the loss draws */
+    uint32_t stats;  /* row of sim.cold, 0 = none yet */
+    uint32_t frames; /* packets that started here; stream of the loss draws */
     uint64_t reserved2;
 };
 _Static_assert(sizeof(struct port) == 128, "a port is two cache lines");
@@ -105,13 +106,13 @@ struct port_cold {
 /* What ports of one link class at hosts or at switches share. */
 struct port_kind {
     int64_t rate_bps, delay_ps;
-    int64_t *tx_ps;     /* shape: [frame_bytes_max + 1] */
+    int64_t *tx_ps; /* shape: [frame_bytes_max + 1] */
     int64_t kmin_bytes, kmax_bytes;
     double pmax;
     double error_rate;
     int64_t headroom_bytes;
     uint32_t pfc_shift;
-    uint32_t int_code;  /* row of sim.int_rate_bps */
+    uint32_t int_code; /* row of sim.int_rate_bps */
 };
 
 /* Shared buffer of a switch: mmu.c. */
@@ -123,19 +124,16 @@ struct ingress {
 struct swtch {
     int64_t shared_used, shared_cap; /* cap: buffer less all reserves and headrooms */
     uint32_t node, first_port, port_count;
-    uint32_t paused_count, headroom_count; /* ingress rows that are paused / hold headroom bytes */
-    uint32_t calm;   /* arrivals since the last one near a threshold */
-    uint8_t exact;   /* transmission ends of its ports are events */
 };
 
 /* Egress side of a host port. */
 struct nic {
-    uint32_t *flow;  /* shape: [count], rows, in round-robin order */
+    uint32_t *flow; /* shape: [count], rows, in round-robin order */
     uint32_t count, cap;
-    uint32_t last;   /* index served last */
+    uint32_t last; /* index served last */
     uint32_t port;
     int64_t timer_time, timer_sched; /* TIME_NEVER: none pending */
-    int64_t rate_bps; /* line rate, less for stragglers */
+    int64_t rate_bps;                /* line rate, less for stragglers */
 };
 
 /* Sender half of a flow. */
@@ -144,19 +142,20 @@ struct flow_tx {
     int64_t next_avail;
     int64_t rate_bps, max_rate_bps;
     int64_t win_max, win; /* bytes; 0: no window */
-    uint32_t path, ack_path; /* path arena rows; of the first of path_count paths, path_stride apart */
-    uint32_t port;           /* egress at the host */
+    uint32_t path,
+        ack_path;  /* path arena rows; of the first of path_count paths, path_stride apart */
+    uint32_t port; /* egress at the host */
     uint32_t last_wire_bytes;
     uint8_t cls, active, retries, rto_armed;
     uint16_t path_count, path_stride, ack_stride;
     uint16_t hops;
     int64_t base_rtt_ps;
     int64_t rto_deadline;
-    int64_t snd_max;  /* highest byte ever sent + 1 */
-    uint64_t conn;    /* hash of the connection, for draws that must repeat */
+    int64_t snd_max; /* highest byte ever sent + 1 */
+    uint64_t conn;   /* hash of the connection, for draws that must repeat */
     int64_t retx_bytes;
     uint64_t cnps;
-    struct irn_tx *irn; /* selective repeat, else NULL */
+    struct irn_tx *irn;                /* selective repeat, else NULL */
     uint32_t bypass_head, bypass_tail; /* ACKs that travel beside the network */
     int64_t bypass_ps;
 };
@@ -177,7 +176,9 @@ struct part {
     struct sim *s;
     struct event ev; /* the event being executed: its key is "now" */
     int64_t now;
-    int64_t limit;   /* events after it wait; lowered by a completion */
+    int64_t limit;  /* events after it wait; lowered by a completion */
+    int64_t serial; /* events ever scheduled here; the chain under ORDER_NS3 */
+    uint8_t order;  /* enum order_mode */
     struct port *port;
     struct pkt *pkt;
     struct int_rec *int_rec;
@@ -193,7 +194,7 @@ struct part {
         int64_t time;
         uint32_t flow;
         uint32_t what; /* enum note_kind */
-    } *note;
+    } * note;
     uint32_t note_count, note_cap;
 };
 
@@ -219,57 +220,57 @@ struct sim {
     char *cc_state; /* shape: [flow][cc->state_bytes] */
     struct route *route;
 
-    struct port *port;           /* shape: [port_count] */
-    struct pkt_queue *extra_q;   /* shape: [port_count][class_count - 2] */
-    struct port_cold *cold;      /* shape: [cold_count], row 0 unused */
+    struct port *port;         /* shape: [port_count] */
+    struct pkt_queue *extra_q; /* shape: [port_count][class_count - 2] */
+    struct port_cold *cold;    /* shape: [cold_count], row 0 unused */
     uint32_t cold_count, cold_cap;
-    struct port_kind *kind;      /* shape: [kind_count], host kinds then switch kinds */
+    struct port_kind *kind; /* shape: [kind_count], host kinds then switch kinds */
     uint32_t kind_count;
-    struct ingress *ingress;     /* shape: [port_count][class_count] */
+    struct ingress *ingress; /* shape: [port_count][class_count] */
     struct swtch *swtch;
     struct nic *nic;
     uint32_t swtch_count, nic_count;
-    double *straggle;            /* shape: [node_count] or NULL: factor of the line rate */
-    int64_t *straggle_ps;        /* shape: [node_count] or NULL */
+    double *straggle;     /* shape: [node_count] or NULL: factor of the line rate */
+    int64_t *straggle_ps; /* shape: [node_count] or NULL */
 
-    uint32_t class_count;        /* 2 unless flows use several priorities */
+    uint32_t class_count; /* 2 unless flows use several priorities */
     uint8_t class_of_prio[CONFIG_PRIO_COUNT], prio_of_class[CLASS_MAX];
     int64_t int_rate_bps[8];
     uint32_t int_rate_count;
     uint32_t data_header_bytes, ack_wire_bytes, frame_bytes_max;
 
-    struct pkt *pkt;             /* reserved address space; row 0 unused */
+    struct pkt *pkt; /* reserved address space; row 0 unused */
     struct int_rec *int_rec;
-    uint32_t pkt_used, pkt_cap;  /* rows ever handed out */
-    uint32_t *path;              /* path arena, reserved address space */
+    uint32_t pkt_used, pkt_cap; /* rows ever handed out */
+    uint32_t *path;             /* path arena, reserved address space */
     uint32_t path_used, path_cap;
 
-    struct flow_spec *spec;      /* reserved address space, shape: [flow_count] */
+    struct flow_spec *spec; /* reserved address space, shape: [flow_count] */
     struct flow_result *result;
     struct flow_tx *tx;
     struct flow_rx *rx;
     uint32_t flow_count, flow_cap, flow_done, flow_active, flow_nopath, flow_stalled;
-    uint32_t *done;              /* completion order */
-    struct given *given;         /* paths set by sim_set_path, sorted by (flow, is_ack) when started */
+    uint32_t *done;      /* completion order */
+    struct given *given; /* paths set by sim_set_path, sorted by (flow, is_ack) when started */
     uint32_t given_count, given_cap;
     uint32_t *given_nodes;
     uint32_t given_node_count, given_node_cap;
-    struct pair_count {          /* source ports handed out; open addressing */
-        uint64_t pair;           /* (src << 32 | dst) + 1, 0 = free */
+    struct pair_count { /* source ports handed out; open addressing */
+        uint64_t pair;  /* (src << 32 | dst) + 1, 0 = free */
         uint32_t count;
-    } *pairs;
+    } * pairs;
     uint32_t pair_count, pair_cap;
 
-    struct control *control;     /* binary heap by (time, kind, seq) */
+    struct control *control; /* binary heap by (time, kind, seq) */
     uint32_t control_count, control_cap;
     uint64_t control_seq;
 
-    int64_t now;                 /* global */
+    int64_t now; /* global */
     int64_t last_done;
     int64_t max_base_rtt_ps, max_bdp_bytes;
     uint64_t polls;
-    uint8_t started, interrupted, explicit_all, any_loss;
-    struct part part;            /* the one partition */
+    uint8_t started, interrupted, any_loss;
+    struct part part; /* the one partition */
 };
 
 /* One given path. */
@@ -294,15 +295,19 @@ static inline struct pkt_queue *port_queue(const struct sim *s, struct port *pt,
         return &pt->q[cls];
     return &s->extra_q[(size_t)port * (s->class_count - 2) + cls - 2];
 }
+/* Place of an event that the event with schedule time @sched schedules. Call in ns-3's order. */
+static inline int64_t next_chain(struct part *p, int64_t sched)
+{
+    return p->order == ORDER_NS3 ? ++p->serial : sched;
+}
+/* Queues a packet; if the port is busy, the end of its transmission becomes an event. */
 void port_enqueue(struct part *p, uint32_t port, uint32_t row);
-/* Runs all transmission ends of the port that order before the present event. */
+/* Finds out whether a transmission has ended before the present event. */
 void port_advance(struct part *p, uint32_t port);
 /* Starts a transmission if the port is idle and may send. After port_advance. */
 void port_kick(struct part *p, uint32_t port);
-/* Puts a packet on the wire: the transmission starts at @now, by an event scheduled at @sched. */
-void port_transmit(struct part *p, uint32_t port, uint32_t row, int64_t now, int64_t sched);
 /* Makes the end of the present transmission an event, if it is not one yet. */
-void port_make_explicit(struct part *p, uint32_t port);
+void port_await_end(struct part *p, uint32_t port);
 void port_on_wire(struct part *p, uint32_t port);
 void port_on_tx_done(struct part *p, uint32_t port);
 void port_set_paused(struct part *p, uint32_t port, uint32_t cls, int pause);
@@ -321,14 +326,14 @@ void mmu_init(struct sim *s);
 int nic_add_flow(struct sim *s, uint32_t nic, uint32_t flow) WH_MUST_CHECK;
 void nic_remove_flow(struct sim *s, uint32_t nic, uint32_t flow);
 /* What to send at @now on an idle port; 0 if nothing, and then the timer may have been armed. */
-uint32_t nic_dequeue(struct part *p, uint32_t port, int64_t now, int64_t sched);
+uint32_t nic_dequeue(struct part *p, uint32_t port);
 void nic_on_timer(struct part *p, uint32_t port);
 void nic_retime(struct part *p, uint32_t port, int64_t time);
 /* After anything that may have changed what the port can send. */
 void nic_kick(struct part *p, uint32_t port);
 
 /* ---- end points: sender.c, receiver.c ---- */
-uint32_t sender_build(struct part *p, uint32_t flow, int64_t now);
+uint32_t sender_build(struct part *p, uint32_t flow);
 /* Bytes left to send; and, its window, pacing and class permitting, may it send at @now? */
 int sender_has_bytes(const struct part *p, const struct flow_tx *t);
 int sender_may_send(const struct part *p, const struct flow_tx *t, int64_t now);
@@ -346,13 +351,15 @@ struct irn_tx;
 struct irn_rx;
 int irn_open(struct sim *s, uint32_t flow) WH_MUST_CHECK;
 void irn_close(struct sim *s, uint32_t flow);
-/* Receiver: accepts the packet at @seq; returns the new cumulative position; *is_new 0 for a copy. */
+/* Receiver: accepts the packet at @seq; returns the new cumulative position; *is_new 0 for a copy.
+ */
 int64_t irn_rx_accept(struct irn_rx *r, int64_t expected, int64_t seq, uint32_t payload,
                       int64_t size, uint32_t mtu, int *is_new);
 void irn_tx_sack(struct irn_tx *t, int64_t una, int64_t seq, uint32_t mtu);
 void irn_tx_ack(struct irn_tx *t, int64_t una, uint32_t mtu);
 void irn_tx_recover(struct irn_tx *t, const struct flow_tx *f);
-int64_t irn_tx_next(struct irn_tx *t, const struct flow_tx *f, uint32_t mtu); /* -1: only new data */
+int64_t irn_tx_next(struct irn_tx *t, const struct flow_tx *f,
+                    uint32_t mtu); /* -1: only new data */
 int irn_tx_has_resend(struct irn_tx *t, const struct flow_tx *f, uint32_t mtu);
 
 /* ---- life of a flow: sim_flow.c ---- */

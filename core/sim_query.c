@@ -83,8 +83,8 @@ void sim_counters(const struct sim *s, struct sim_counters *out)
         .max_bdp_bytes = s->max_bdp_bytes,
         .end_ps = s->flow_done == s->flow_count ? s->last_done : s->now,
     };
-    out->flows_waiting = s->flow_count - s->flow_done - s->flow_active - s->flow_stalled -
-                         s->flow_nopath;
+    out->flows_waiting =
+        s->flow_count - s->flow_done - s->flow_active - s->flow_stalled - s->flow_nopath;
 }
 
 const struct topo *sim_topo(const struct sim *s)
@@ -116,8 +116,6 @@ uint32_t sim_flow_path(const struct sim *s, uint32_t flow_id, int is_ack, uint32
 
 uint32_t sim_port_queue_bytes(const struct sim *s, uint32_t port)
 {
-    /* bring the serialiser up to the instant of the sample: what it holds is a cache of the model */
-    port_advance((struct part *)&s->part, port);
     return s->port[port].q_bytes;
 }
 

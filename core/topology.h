@@ -3,9 +3,9 @@
  *
  * A node is a host or a switch. A link joins two nodes and has one port at each end; a port is the
  * direction that leaves its owner. Port rows are grouped by owner: node n owns ports
- * [first_port[n], first_port[n + 1]), in the order in which the links that touch n were added, so that
- * the k-th port of a node (counting from 1) has the number that the reference simulator gives it.
- * Threading: immutable after topo_finish; then any thread may read.
+ * [first_port[n], first_port[n + 1]), in the order in which the links that touch n were added, so
+ * that the k-th port of a node (counting from 1) has the number that the reference simulator gives
+ * it. Threading: immutable after topo_finish; then any thread may read.
  */
 #ifndef WH_TOPOLOGY_H
 #define WH_TOPOLOGY_H
@@ -33,14 +33,14 @@ struct topo_link {
 
 struct topo {
     uint32_t node_count, host_count, link_count, class_count, port_count; /* port_count = 2 links */
-    uint8_t *kind;            /* shape: [node_count], enum node_kind */
-    struct topo_link *link;   /* shape: [link_count], in the order added */
+    uint8_t *kind;              /* shape: [node_count], enum node_kind */
+    struct topo_link *link;     /* shape: [link_count], in the order added */
     struct link_class *classes; /* shape: [class_count] */
-    uint32_t *first_port;     /* shape: [node_count + 1] */
-    uint32_t *port_peer;      /* shape: [port_count], the port at the other end */
-    uint32_t *port_node;      /* shape: [port_count], owner */
-    uint32_t *port_link;      /* shape: [port_count] */
-    uint32_t *link_port;      /* shape: [link_count][2], the port at a and at b */
+    uint32_t *first_port;       /* shape: [node_count + 1] */
+    uint32_t *port_peer;        /* shape: [port_count], the port at the other end */
+    uint32_t *port_node;        /* shape: [port_count], owner */
+    uint32_t *port_link;        /* shape: [port_count] */
+    uint32_t *link_port;        /* shape: [link_count][2], the port at a and at b */
     /* private to topology.c while links are being added */
     uint32_t link_cap, class_cap;
 };
@@ -54,7 +54,8 @@ void topo_set_kind(struct topo *t, uint32_t node, enum node_kind kind);
 /* topo_add_class - row of an equal class, added if it is new. Returns its row or WH_ERR_NOMEM. */
 int64_t topo_add_class(struct topo *t, const struct link_class *c);
 
-/* topo_add_link - @a != @b < node_count, @class_id from topo_add_class. Returns 0 or WH_ERR_NOMEM. */
+/* topo_add_link - @a != @b < node_count, @class_id from topo_add_class. Returns 0 or WH_ERR_NOMEM.
+ */
 int topo_add_link(struct topo *t, uint32_t a, uint32_t b, uint32_t class_id) WH_MUST_CHECK;
 
 /* topo_finish - numbers the ports. After it the graph is immutable. Returns 0 or WH_ERR_NOMEM. */

@@ -18,22 +18,25 @@
 #define TIME_NEVER INT64_MAX /* later than every event */
 
 /*
- * units_parse_decimal - an unsigned or signed decimal ("12", "2.000000001", "1e-4") scaled by 10^exp10.
- * The result is exact; digits below the last kept place are rounded to nearest, *inexact is set then.
+ * units_parse_decimal - an unsigned or signed decimal ("12", "2.000000001", "1e-4") scaled by
+ * 10^exp10. The result is exact; digits below the last kept place are rounded to nearest, *inexact
+ * is set then.
  * @inexact: may be NULL
- * Returns: 0; WH_ERR_INPUT if @text is no number or holds trailing characters; WH_ERR_LIMIT if it does
- *          not fit in int64_t.
+ * Returns: 0; WH_ERR_INPUT if @text is no number or holds trailing characters; WH_ERR_LIMIT if it
+ * does not fit in int64_t.
  */
 int units_parse_decimal(const char *text, int exp10, int64_t *out, int *inexact) WH_MUST_CHECK;
 
 /* units_parse_time - "1us", "0.0005ms", "2s", "25ns", "500ps" -> ps. A bare number is an error
- * unless @bare_exp10 >= -12 is given: the power of ten of a second that a bare number means (0: seconds).
- * Pass UNITS_NO_BARE to require a unit ("0" is always accepted). */
+ * unless @bare_exp10 >= -12 is given: the power of ten of a second that a bare number means (0:
+ * seconds). Pass UNITS_NO_BARE to require a unit ("0" is always accepted). fs, min, h, d and y are
+ * read too. Here as for rates and sizes: no blank, not negative, rounded to the nearest whole
+ * result. */
 #define UNITS_NO_BARE (-99)
 int units_parse_time(const char *text, int bare_exp10, int64_t *out_ps) WH_MUST_CHECK;
 
-/* units_parse_rate - ns-3 data rate: number and unit without blank. bps b/s bit/s Bps B/s with k K M G T
- * (1000) or Ki Mi Gi (1024); b bits, B bytes. -> bit/s. A bare number is an error. */
+/* units_parse_rate - ns-3 data rate: number and unit without blank. bps b/s bit/s Bps B/s with k K
+ * M G T (1000) or Ki Mi Gi (1024); b bits, B bytes. -> bit/s. A bare number is an error. */
 int units_parse_rate(const char *text, int64_t *out_bps) WH_MUST_CHECK;
 
 /* units_parse_bytes - "64KB", "4MB", "1GiB", "1000B": k/K M G T = 1000, Ki Mi Gi Ti = 1024. A bare

@@ -43,8 +43,19 @@ struct flow_request {
     uint64_t seed;
     uint8_t prio;
     uint16_t dport;
+    uint16_t sport; /* 0: assigned, see struct flow_spec */
 };
+/* flow_request_init - all zero but repeat 1, load 0.5, prio 3, dport 100. */
 void flow_request_init(struct flow_request *r, enum flow_pattern p);
+
+/* flows_count - number of flows that @r makes with @hosts hosts; Poisson: the expected number, not more
+ * than its limit. @host_bps: sum of the hosts' rates. */
+double flows_count(const struct flow_request *r, uint32_t hosts, double host_bps);
+
+/* flows_sort - by start, equal starts keep their order. Returns 0 or WH_ERR_NOMEM. */
+int flows_sort(struct flow_spec *flows, uint32_t flow_count) WH_MUST_CHECK;
+
+/* flows_generate - appends the flows of @r to @sc, sorted among themselves. */
 int flows_generate(const struct flow_request *r, const struct topo *t, struct scenario *sc,
                    struct err_info *e) WH_MUST_CHECK;
 const char *flow_pattern_name(enum flow_pattern p); /* "single", "incast", "all-to-all", ... */

@@ -13,7 +13,8 @@
 #include <stdio.h>
 
 /* hpcc_read_topology - "<nodes> <switches> <links>", switch ids, links. *out is finished.
- * Warnings: fraction of ns in a delay, parallel links, unconnected hosts. */
+ * Errors: counts that do not hold, ids, units, a host without a link. Warnings: fraction of ns in a
+ * delay, parallel links, text behind the last link. */
 int hpcc_read_topology(const char *path, struct topo **out, const struct warn_sink *sink,
                        struct err_info *e) WH_MUST_CHECK;
 

@@ -66,6 +66,8 @@ struct scenario {
     char fct_path[512];       /* "" = default: fct.txt in the output folder */
     char fct_key[64];         /* the key that named it, for messages ("FCT_OUTPUT_FILE") */
     int is_hpcc;              /* came from an HPCC configuration */
+    char *source_yaml;        /* owned (free), may be NULL: the resolved sections of the scenario file that
+                                 made topo, flows and paths; scenario_print repeats them */
 };
 
 void scenario_init(struct scenario *sc); /* all zero, cfg defaults */
