@@ -231,6 +231,11 @@ static void dispatch(struct part *p)
     }
 }
 
+static int is_stopped(struct sim *s)
+{
+    return s->hooks.on_poll && s->hooks.on_poll(s->hooks.ctx, s);
+}
+
 /* Executes all packet events up to p->limit, which a completion lowers. */
 static void run_packets(struct part *p)
 {
@@ -242,12 +247,11 @@ static void run_packets(struct part *p)
         calendar_pop(&p->cal);
         p->now = p->ev.time;
         dispatch(p);
-        if (!(++p->events & POLL_EVENTS) && s->hooks.on_poll) {
+        if (!(++p->events & POLL_EVENTS)) {
             s->now = p->now;
-            if (s->hooks.on_poll(s->hooks.ctx, s)) {
-                s->interrupted = 1;
+            s->interrupted = (uint8_t)is_stopped(s);
+            if (s->interrupted)
                 return;
-            }
         }
     }
 }
@@ -427,6 +431,8 @@ int sim_run(struct sim *s, int64_t until_ps)
     int rc = s->started ? 0 : start(s);
 
     s->interrupted = 0;
+    if (!rc && p->note_count)
+        take_notes(s); /* left by an interruption at the same instant */
     while (!rc && has_work(s)) {
         const struct control *c = control_peek(s);
         const int64_t next = c ? c->time : TIME_NEVER;
@@ -439,13 +445,15 @@ int sim_run(struct sim *s, int64_t until_ps)
             return WH_ERR_NOMEM;
         if (p->note_count) {
             take_notes(s);
-            if (s->hooks.on_poll && s->hooks.on_poll(s->hooks.ctx, s))
+            if (is_stopped(s))
                 return WH_ERR_INTERRUPTED;
             continue;
         }
         if (next > end || next == TIME_NEVER)
             break;
         rc = take_controls(s, next);
+        if (!rc && is_stopped(s))
+            return WH_ERR_INTERRUPTED;
     }
     if (!rc && has_work(s) && end != TIME_NEVER && end > s->now)
         s->now = end;

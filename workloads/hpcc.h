@@ -41,15 +41,16 @@ struct hpcc_override {
  * @paths_file: NULL or a file for hpcc_read_paths
  * @overrides:  shape [override_count], may be NULL
  */
-int hpcc_load(const char *config_path, const char *paths_file, const struct hpcc_override *overrides,
-              uint32_t override_count, struct scenario *sc, const struct warn_sink *sink,
-              struct err_info *e) WH_MUST_CHECK;
+int hpcc_load(const char *config_path, const char *paths_file,
+              const struct hpcc_override *overrides, uint32_t override_count, struct scenario *sc,
+              const struct warn_sink *sink, struct err_info *e) WH_MUST_CHECK;
 
 /* Writers: the same formats. Return 0 or WH_ERR_IO. */
 int hpcc_write_topology(FILE *f, const struct topo *t) WH_MUST_CHECK;
 int hpcc_write_flows(FILE *f, const struct flow_spec *flows, uint32_t flow_count) WH_MUST_CHECK;
 
-/* hpcc_node_ip - address that the reference gives to a node: 0x0b000001 + (id/256)<<16 + (id%256)<<8. */
+/* hpcc_node_ip - address that the reference gives to a node: 0x0b000001 + (id/256)<<16 +
+ * (id%256)<<8. */
 static inline uint32_t hpcc_node_ip(uint32_t node)
 {
     return 0x0b000001u + ((node / 256) << 16) + ((node % 256) << 8);

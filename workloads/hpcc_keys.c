@@ -17,8 +17,9 @@
 #include <string.h>
 
 #define UNKNOWN_MAX 32 /* unknown keys that are named; the rest is counted */
-#define NAME_BYTES 48  /* longer names are cut for messages and for the search of the nearest key  \
-                        */
+#define NAME_BYTES                                                                                 \
+    48 /* longer names are cut for messages and for the search of the nearest key                  \
+        */
 
 enum key_kind {
     KIND_PATH,

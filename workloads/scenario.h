@@ -1,8 +1,8 @@
 /*
  * scenario.h - everything one run needs, whichever front end it came from.
  *
- * hpcc_load() (hpcc.h) fills it from an HPCC configuration, scenario_load_yaml() (scenario_yaml.h) from
- * our own scenario file; the C interface fills it by hand. scenario_make_sim() turns it into a
+ * hpcc_load() (hpcc.h) fills it from an HPCC configuration, scenario_load_yaml() (scenario_yaml.h)
+ * from our own scenario file; the C interface fills it by hand. scenario_make_sim() turns it into a
  * simulation.
  */
 #ifndef WH_SCENARIO_H
@@ -30,10 +30,10 @@ struct straggler {
 
 /* One optional log: bounded, off by default. */
 struct log_request {
-    char path[512];       /* "" = off; relative to the output folder unless it came from an HPCC file */
-    int64_t interval_ps;  /* sampling interval, where it samples */
+    char path[512]; /* "" = off; relative to the output folder unless it came from an HPCC file */
+    int64_t interval_ps; /* sampling interval, where it samples */
     int64_t from_ps, to_ps;
-    int64_t cap_bytes;    /* size cap, 0: default */
+    int64_t cap_bytes; /* size cap, 0: default */
     /* filters: rows of struct scenario.filter_ids; an empty list means all */
     uint32_t filter_first, filter_count;
 };
@@ -50,24 +50,24 @@ enum log_kind {
 
 struct scenario {
     char name[128];
-    struct topo *topo;        /* owned until scenario_make_sim takes it */
+    struct topo *topo; /* owned until scenario_make_sim takes it */
     struct sim_config cfg;
-    struct flow_spec *flows;  /* shape: [flow_count], owned, sorted by start */
+    struct flow_spec *flows; /* shape: [flow_count], owned, sorted by start */
     uint32_t flow_count;
     struct given_path *paths; /* shape: [path_count], owned */
     uint32_t path_count;
-    uint32_t *path_nodes;     /* owned */
+    uint32_t *path_nodes; /* owned */
     uint32_t path_node_count;
     struct straggler *stragglers; /* owned */
     uint32_t straggler_count;
     struct log_request logs[LOG_KIND_COUNT];
-    uint32_t *filter_ids;     /* owned; node ids (LOG_QUEUE, LOG_PACKET) or flow ids (LOG_RATE) */
+    uint32_t *filter_ids; /* owned; node ids (LOG_QUEUE, LOG_PACKET) or flow ids (LOG_RATE) */
     uint32_t filter_count;
-    char fct_path[512];       /* "" = default: fct.txt in the output folder */
-    char fct_key[64];         /* the key that named it, for messages ("FCT_OUTPUT_FILE") */
-    int is_hpcc;              /* came from an HPCC configuration */
-    char *source_yaml;        /* owned (free), may be NULL: the resolved sections of the scenario file that
-                                 made topo, flows and paths; scenario_print repeats them */
+    char fct_path[512]; /* "" = default: fct.txt in the output folder */
+    char fct_key[64];   /* the key that named it, for messages ("FCT_OUTPUT_FILE") */
+    int is_hpcc;        /* came from an HPCC configuration */
+    char *source_yaml; /* owned (free), may be NULL: the resolved sections of the scenario file that
+                          made topo, flows and paths; scenario_print repeats them */
 };
 
 void scenario_init(struct scenario *sc); /* all zero, cfg defaults */
