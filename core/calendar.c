@@ -17,7 +17,7 @@
 
 struct cal_node {
     struct event ev;
-    uint32_t next; /* node + 1, 0 = end */
+    uint32_t next; /* 0 = end */
 };
 
 /* ---- 4-ary heap ---- */
@@ -190,8 +190,8 @@ static int nodes_grow(struct calendar *c)
         return -1;
     }
     for (uint32_t i = c->node_cap; i < cap; i++)
-        n[i].next = i + 1 < cap ? i + 2 : 0;
-    c->node_free = c->node_cap + 1;
+        n[i].next = i + 1 < cap ? i + 1 : 0;
+    c->node_free = c->node_cap ? c->node_cap : 1;
     c->node = n;
     c->node_cap = cap;
     return 0;
@@ -203,10 +203,10 @@ static void bucket_push(struct calendar *c, int64_t slot, const struct event *e)
     struct cal_node *n;
     uint32_t row;
 
-    if (!c->node_free && nodes_grow(c))
+    if (__builtin_expect(!c->node_free, 0) && nodes_grow(c))
         return;
     row = c->node_free;
-    n = &c->node[row - 1];
+    n = &c->node[row];
     c->node_free = n->next;
     n->ev = *e;
     n->next = c->bucket[b];
@@ -225,7 +225,7 @@ static int64_t next_slot(const struct calendar *c)
     uint64_t bits = c->occupied[w] & (UINT64_MAX << (from % 64));
 
     while (!bits) {
-        w = w + 1 == words ? 0 : w + 1;
+        w = (w + 1) & (words - 1);
         bits = c->occupied[w];
     }
     return c->cur_slot + 1 + (int64_t)(((w * 64 + (uint32_t)__builtin_ctzll(bits)) - from) & mask);
@@ -234,25 +234,24 @@ static int64_t next_slot(const struct calendar *c)
 static void open_bucket(struct calendar *c, int64_t slot)
 {
     const uint32_t b = (uint32_t)slot & (c->bucket_count - 1);
-    uint32_t row = c->bucket[b];
+    uint32_t row = c->bucket[b], count = 0, last = row;
 
     c->cur_slot = slot;
     c->cur_head = c->cur_count = 0;
     c->bucket[b] = 0;
     c->occupied[b / 64] &= ~(UINT64_C(1) << (b % 64));
-    while (row) {
-        struct cal_node *n = &c->node[row - 1];
-        const uint32_t next = n->next;
-
-        if (c->cur_count == c->cur_cap && cur_reserve(c, c->cur_count + 1))
-            return;
-        c->cur[c->cur_count++] = n->ev;
-        n->next = c->node_free;
-        c->node_free = row;
-        c->stored--;
-        row = next;
+    for (uint32_t r = row; r; r = c->node[r].next) {
+        if (__builtin_expect(count == c->cur_cap, 0) && cur_reserve(c, count + 1))
+            break;
+        c->cur[count++] = c->node[r].ev;
+        last = r;
     }
-    sort_events(c->cur, c->cur_count);
+    c->node[last].next = c->node_free;
+    c->node_free = row;
+    c->stored -= count;
+    c->cur_count = count;
+    if (count > 1)
+        sort_events(c->cur, count);
 }
 
 /* Events of the heap that the buckets now reach. */
@@ -288,7 +287,7 @@ static void add_buckets(struct calendar *c)
     c->occupied = occupied;
     c->bucket_count = BUCKET_COUNT;
     c->shift = c->shift_hint;
-    c->cur_slot = c->heap[0].time >> c->shift;
+    c->cur_slot = (c->heap[0].time >> c->shift) - 1;
     heap_to_buckets(c);
 }
 
@@ -313,47 +312,52 @@ void calendar_fini(struct calendar *c)
 
 void calendar_push(struct calendar *c, const struct event *e)
 {
-    if (c->bucket_count) {
-        const int64_t slot = e->time >> c->shift;
+    int64_t slot;
 
-        if (slot <= c->cur_slot)
+    if (__builtin_expect(!c->bucket_count, 0)) {
+        /* the open "bucket" of a heap-only calendar is what has been peeked at */
+        if (c->cur_head < c->cur_count && event_before(e, &c->cur[c->cur_head])) {
             cur_insert(c, e);
-        else if (slot - c->cur_slot < (int64_t)c->bucket_count)
-            bucket_push(c, slot, e);
-        else
-            heap_push(c, e);
+            return;
+        }
+        heap_push(c, e);
+        if (c->heap_count > HEAP_ONLY_MAX)
+            add_buckets(c);
         return;
     }
-    heap_push(c, e);
-    if (c->heap_count > HEAP_ONLY_MAX)
-        add_buckets(c);
+    slot = e->time >> c->shift;
+    if (slot <= c->cur_slot)
+        cur_insert(c, e);
+    else if (__builtin_expect(slot - c->cur_slot < (int64_t)c->bucket_count, 1))
+        bucket_push(c, slot, e);
+    else
+        heap_push(c, e);
 }
 
-const struct event *calendar_peek(struct calendar *c)
+int calendar_refill(struct calendar *c)
 {
-    if (c->cur_head < c->cur_count)
-        return &c->cur[c->cur_head];
-    if (!c->bucket_count)
-        return c->heap_count ? &c->heap[0] : NULL;
+    if (__builtin_expect(!c->bucket_count, 0)) {
+        if (!c->heap_count)
+            return 0;
+        c->cur_head = c->cur_count = 0;
+        if (cur_reserve(c, 1))
+            return 0;
+        c->cur[c->cur_count++] = c->heap[0];
+        heap_pop(c);
+        return 1;
+    }
     if (c->stored) {
         open_bucket(c, next_slot(c));
-        heap_to_buckets(c);
-    } else if (c->heap_count) {
-        c->cur_slot = c->heap[0].time >> c->shift;
-        c->cur_head = c->cur_count = 0;
-        heap_to_buckets(c);
-    } else {
-        return NULL;
+        if (__builtin_expect(c->heap_count > 0, 0))
+            heap_to_buckets(c);
+        return 1;
     }
-    return &c->cur[c->cur_head];
-}
-
-void calendar_pop(struct calendar *c)
-{
-    if (c->cur_head < c->cur_count)
-        c->cur_head++;
-    else
-        heap_pop(c);
+    if (!c->heap_count)
+        return 0;
+    c->cur_slot = c->heap[0].time >> c->shift;
+    c->cur_head = c->cur_count = 0;
+    heap_to_buckets(c);
+    return 1;
 }
 
 uint32_t calendar_count(const struct calendar *c)

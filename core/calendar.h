@@ -82,9 +82,9 @@ struct calendar {
     int64_t cur_slot;      /* time >> shift of the open bucket */
     uint32_t shift;
     uint32_t stored;       /* events in closed buckets */
-    uint32_t *bucket;      /* shape: [bucket_count], first node + 1, 0 = empty */
+    uint32_t *bucket;      /* shape: [bucket_count], first node, 0 = empty */
     uint64_t *occupied;    /* shape: [bucket_count / 64], bitmap */
-    struct cal_node *node; /* shape: [node_cap] */
+    struct cal_node *node; /* shape: [node_cap], row 0 unused */
     uint32_t node_free, node_cap;
     struct event *heap; /* shape: [heap_cap], 4-ary min-heap */
     uint32_t heap_count, heap_cap;
@@ -103,11 +103,30 @@ void calendar_fini(struct calendar *c);
 /* calendar_push - any time not before that of the last popped event. O(1) amortised. */
 void calendar_push(struct calendar *c, const struct event *e);
 
-/* calendar_peek - the first event, NULL if there is none. Valid until the next call. */
-const struct event *calendar_peek(struct calendar *c);
+/* calendar_refill - opens the next bucket. Returns 0 if nothing is pending. Internal to the next
+ * two. */
+int calendar_refill(struct calendar *c);
 
-/* calendar_pop - removes what calendar_peek returned. Only directly after a calendar_peek. */
-void calendar_pop(struct calendar *c);
+/* calendar_peek - the first event, NULL if there is none. Valid until the next call. */
+static inline const struct event *calendar_peek(struct calendar *c)
+{
+    if (c->cur_head == c->cur_count && !calendar_refill(c))
+        return NULL;
+    return &c->cur[c->cur_head];
+}
+
+/* calendar_pop - takes the first event if its time is at most @limit. Returns 0 if there is none.
+ */
+static inline int calendar_pop(struct calendar *c, int64_t limit, struct event *out)
+{
+    const struct event *e = calendar_peek(c);
+
+    if (!e || e->time > limit)
+        return 0;
+    *out = *e;
+    c->cur_head++;
+    return 1;
+}
 
 /* calendar_count - events pending. */
 uint32_t calendar_count(const struct calendar *c);

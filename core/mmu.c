@@ -52,14 +52,6 @@ void mmu_init(struct sim *s)
     }
 }
 
-static int64_t threshold(const struct sim *s, const struct swtch *sw, uint32_t port,
-                         int64_t shared_used)
-{
-    if (s->cfg.pfc_static)
-        return s->cfg.pfc_static_bytes;
-    return (sw->shared_cap - shared_used) >> s->kind[s->port[port].kind].pfc_shift;
-}
-
 static int64_t above_reserve(const struct sim *s, int64_t bytes)
 {
     return bytes > s->cfg.pfc_reserve_bytes ? bytes - s->cfg.pfc_reserve_bytes : 0;
@@ -92,7 +84,7 @@ int mmu_admit(struct part *p, uint32_t in_port, uint32_t row)
     struct pkt *k = &p->pkt[row];
     struct swtch *sw = &s->swtch[s->port[in_port].owner];
     struct ingress *in = &s->ingress[(size_t)in_port * s->class_count + k->cls];
-    const int64_t limit = threshold(s, sw, in_port, sw->shared_used);
+    const int64_t limit = mmu_threshold(s, sw, in_port, sw->shared_used);
     const uint32_t bytes = k->wire_bytes;
     const int64_t after = above_reserve(s, (int64_t)in->bytes + bytes);
 
@@ -107,7 +99,7 @@ int mmu_admit(struct part *p, uint32_t in_port, uint32_t row)
         sw->shared_used += after < bytes ? after : bytes;
     }
     if (!in->paused && (in->headroom > 0 || above_reserve(s, in->bytes) >=
-                                                threshold(s, sw, in_port, sw->shared_used))) {
+                                                mmu_threshold(s, sw, in_port, sw->shared_used))) {
         send_pfc(p, in_port, k->cls, 1);
         in->paused = 1;
     }
@@ -132,7 +124,7 @@ void mmu_release(struct part *p, uint32_t in_port, uint32_t cls, uint32_t bytes)
         return;
     used = above_reserve(s, in->bytes);
     if (used == 0 ||
-        used + s->cfg.pfc_resume_offset_bytes <= threshold(s, sw, in_port, sw->shared_used)) {
+        used + s->cfg.pfc_resume_offset_bytes <= mmu_threshold(s, sw, in_port, sw->shared_used)) {
         send_pfc(p, in_port, cls, 0);
         in->paused = 0;
     }

@@ -311,6 +311,39 @@ static void drop(struct part *p, uint32_t port, uint32_t row)
     pkt_free(p, row);
 }
 
+/* Corrupted on the wire behind the port, or cut off with it. */
+static void lose(struct part *p, uint32_t port, uint32_t row)
+{
+    port_cold(p->s, port)->losses++;
+    p->losses++;
+    pkt_free(p, row);
+}
+
+/*
+ * A packet for an idle switch port without a queue: enqueueing and dequeueing it changes nothing
+ * but the largest queue, as long as its ingress stays within the reserve. Returns 0 if that is not
+ * so.
+ */
+static int pass_through(struct part *p, uint32_t in_port, uint32_t out, uint32_t row)
+{
+    struct sim *s = p->s;
+    struct port *pt = &p->port[out];
+    const struct pkt *k = &p->pkt[row];
+
+    if (pt->busy | pt->backlog | (pt->flags & PORT_HOST) | (s->mon.on_packet != NULL))
+        return 0;
+    if (k->cls && ((pt->paused & (1u << k->cls)) || !mmu_is_transparent(s, in_port, k)))
+        return 0;
+    if (k->wire_bytes > pt->q_max)
+        pt->q_max = k->wire_bytes;
+    if (k->cls)
+        pt->rr_last = k->cls;
+    if (k->type == PKT_DATA && p->int_rec)
+        push_int(p, pt, row);
+    transmit(p, out, row);
+    return 1;
+}
+
 /* A packet at a node that is not its end. */
 static void forward(struct part *p, uint32_t in_port, uint32_t row)
 {
@@ -329,6 +362,8 @@ static void forward(struct part *p, uint32_t in_port, uint32_t row)
     else if (k->type != PKT_DATA)
         k->cls = p->tx[k->flow].cls;
     k->in_port = PORT_NONE;
+    if (pass_through(p, in_port, out, row))
+        return;
     if (k->cls && !(pt->flags & PORT_HOST)) {
         if (!mmu_admit(p, in_port, row)) {
             drop(p, in_port, row);
@@ -357,9 +392,7 @@ static void arrive(struct part *p, uint32_t port, uint32_t row)
 
     report(p, in_port, row, p->now, PACKET_RECEIVE);
     if (__builtin_expect(p->s->any_loss, 0) && is_lost(p, port)) {
-        port_cold(p->s, port)->losses++;
-        p->losses++;
-        pkt_free(p, row);
+        lose(p, port, row);
         return;
     }
     if (__builtin_expect(k->type == PKT_PFC, 0)) {
@@ -407,7 +440,7 @@ static void flush_queue(struct part *p, uint32_t port, uint32_t cls)
 
         if (cls && k->in_port != PORT_NONE && !(pt->flags & PORT_HOST))
             mmu_release(p, k->in_port, cls, k->wire_bytes);
-        drop(p, port, row);
+        lose(p, port, row);
     }
 }
 
@@ -426,9 +459,7 @@ void port_take_down(struct part *p, uint32_t port)
         const uint32_t row = pt->wire_head;
 
         pt->wire_head = p->pkt[row].next;
-        port_cold(p->s, port)->losses++;
-        p->losses++;
-        pkt_free(p, row);
+        lose(p, port, row);
     }
     pt->busy = 0;
     pt->flags &= (uint8_t)~PORT_TX_EVENT;

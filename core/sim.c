@@ -240,11 +240,8 @@ static int is_stopped(struct sim *s)
 static void run_packets(struct part *p)
 {
     struct sim *s = p->s;
-    const struct event *e;
 
-    while ((e = calendar_peek(&p->cal)) && e->time <= p->limit) {
-        p->ev = *e;
-        calendar_pop(&p->cal);
+    while (calendar_pop(&p->cal, p->limit, &p->ev)) {
         p->now = p->ev.time;
         dispatch(p);
         if (!(++p->events & POLL_EVENTS)) {

@@ -318,6 +318,26 @@ void port_report(struct part *p, uint32_t port, uint32_t row, int64_t time, int 
 /* ---- shared buffer: mmu.c ---- */
 /* Returns 0 if the packet has to be dropped. */
 int mmu_admit(struct part *p, uint32_t in_port, uint32_t row);
+/* Pause threshold of an ingress port when @shared_used bytes of the pool are taken. */
+static inline int64_t mmu_threshold(const struct sim *s, const struct swtch *sw, uint32_t port,
+                                    int64_t shared_used)
+{
+    if (s->cfg.pfc_static)
+        return s->cfg.pfc_static_bytes;
+    return (sw->shared_cap - shared_used) >> s->kind[s->port[port].kind].pfc_shift;
+}
+/* Admitting and releasing the packet at once leaves no trace: no drop, no pause, no shared bytes.
+ */
+static inline int mmu_is_transparent(const struct sim *s, uint32_t in_port, const struct pkt *k)
+{
+    const struct ingress *in = &s->ingress[(size_t)in_port * s->class_count + k->cls];
+    const struct port *pt = &s->port[in_port];
+    const struct swtch *sw = &s->swtch[pt->owner];
+
+    return in->bytes + k->wire_bytes <= s->cfg.pfc_reserve_bytes && !(in->headroom | in->paused) &&
+           k->wire_bytes <= s->kind[pt->kind].headroom_bytes &&
+           mmu_threshold(s, sw, in_port, sw->shared_used) > 0;
+}
 void mmu_release(struct part *p, uint32_t in_port, uint32_t cls, uint32_t bytes);
 int64_t mmu_headroom(const struct sim *s, const struct port_kind *k);
 void mmu_init(struct sim *s);

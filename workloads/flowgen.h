@@ -1,6 +1,6 @@
 /*
- * flowgen.h - generated flows. All draws are a hash of (seed, stream, counter): the same request gives
- * the same flows on every machine. Flows come out sorted by start.
+ * flowgen.h - generated flows. All draws are a hash of (seed, stream, counter): the same request
+ * gives the same flows on every machine. Flows come out sorted by start.
  */
 #ifndef WH_FLOWGEN_H
 #define WH_FLOWGEN_H
@@ -13,7 +13,7 @@ enum flow_pattern {
     FLOWS_PERMUTATION, /* every host to another, each receives one */
     FLOWS_RING,        /* host i -> i + 1 */
     FLOWS_ALL_TO_ALL,
-    FLOWS_POISSON,     /* open arrivals at a load, sizes from a distribution, uniform pairs */
+    FLOWS_POISSON, /* open arrivals at a load, sizes from a distribution, uniform pairs */
     FLOWS_PATTERN_COUNT
 };
 
@@ -22,7 +22,8 @@ struct size_cdf {
     double *bytes, *prob; /* shape: [count], owned */
     uint32_t count;
 };
-int cdf_read(const char *path, struct size_cdf *out, struct err_info *e) WH_MUST_CHECK; /* 0..100 or 0..1 */
+int cdf_read(const char *path, struct size_cdf *out,
+             struct err_info *e) WH_MUST_CHECK;                        /* 0..100 or 0..1 */
 int cdf_builtin(const char *name, struct size_cdf *out) WH_MUST_CHECK; /* "web-search", "hadoop" */
 void cdf_fini(struct size_cdf *c);
 double cdf_mean_bytes(const struct size_cdf *c);
@@ -30,16 +31,16 @@ int64_t cdf_draw_bytes(const struct size_cdf *c, double u); /* u in [0, 1) */
 
 struct flow_request {
     enum flow_pattern pattern;
-    int64_t bytes;              /* per flow; Poisson: 0 = from the distribution */
+    int64_t bytes;                /* per flow; Poisson: 0 = from the distribution */
     int64_t start_ps, stagger_ps; /* flow i starts at start + i * stagger */
-    int64_t jitter_ps;          /* plus a uniform draw from [0, jitter) */
-    uint32_t src, dst;          /* single; incast: dst */
-    uint32_t fan_in;            /* incast: senders, 0 = all other hosts */
-    uint32_t repeat;            /* rounds of the pattern, >= 1, each `stagger` later for ring and a2a */
-    double load;                /* Poisson: of the host link rate, 0..1] */
-    int64_t duration_ps;        /* Poisson */
-    uint32_t flow_count_max;    /* Poisson: 0 = no limit */
-    struct size_cdf cdf;        /* Poisson */
+    int64_t jitter_ps;            /* plus a uniform draw from [0, jitter) */
+    uint32_t src, dst;            /* single; incast: dst */
+    uint32_t fan_in;              /* incast: senders, 0 = all other hosts */
+    uint32_t repeat;     /* rounds of the pattern, >= 1, each `stagger` later for ring and a2a */
+    double load;         /* Poisson: of the host link rate, 0..1] */
+    int64_t duration_ps; /* Poisson */
+    uint32_t flow_count_max; /* Poisson: 0 = no limit */
+    struct size_cdf cdf;     /* Poisson */
     uint64_t seed;
     uint8_t prio;
     uint16_t dport;
@@ -48,8 +49,8 @@ struct flow_request {
 /* flow_request_init - all zero but repeat 1, load 0.5, prio 3, dport 100. */
 void flow_request_init(struct flow_request *r, enum flow_pattern p);
 
-/* flows_count - number of flows that @r makes with @hosts hosts; Poisson: the expected number, not more
- * than its limit. @host_bps: sum of the hosts' rates. */
+/* flows_count - number of flows that @r makes with @hosts hosts; Poisson: the expected number, not
+ * more than its limit. @host_bps: sum of the hosts' rates. */
 double flows_count(const struct flow_request *r, uint32_t hosts, double host_bps);
 
 /* flows_sort - by start, equal starts keep their order. Returns 0 or WH_ERR_NOMEM. */

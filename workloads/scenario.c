@@ -161,11 +161,11 @@ int scenario_make_sim(struct scenario *sc, const struct warn_sink *sink, struct 
     if (rc)
         return rc;
     sc->topo = NULL;
-    rc = add_flows(sc, s, e);
+    rc = set_stragglers(sc, s, e); /* before the flows, whose starts they shift */
+    if (!rc)
+        rc = add_flows(sc, s, e);
     if (!rc)
         rc = set_paths(sc, s, e);
-    if (!rc)
-        rc = set_stragglers(sc, s, e);
     if (rc) {
         sim_destroy(s);
         return rc;

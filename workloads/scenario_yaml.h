@@ -18,8 +18,8 @@ int scenario_load_yaml(const char *path, const struct yaml_override *overrides,
                        uint32_t override_count, struct scenario *sc, const struct warn_sink *sink,
                        struct err_info *e) WH_MUST_CHECK;
 
-/* scenario_print - the resolved scenario: every setting with its value, as YAML on @f, with counts of
- * hosts, switches, links and flows as comments. Works for HPCC scenarios too. */
+/* scenario_print - the resolved scenario: every setting with its value, as YAML on @f, with counts
+ * of hosts, switches, links and flows as comments. Works for HPCC scenarios too. */
 int scenario_print(const struct scenario *sc, FILE *f) WH_MUST_CHECK;
 
 #endif

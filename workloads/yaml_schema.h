@@ -1,9 +1,10 @@
 /*
- * yaml_schema.h - the scenario file's schema: the keys of every section, as text (struct raw_*, what
- * libcyaml fills in) and as settings (tables of yaml_setting.h, what turns text into values and back).
+ * yaml_schema.h - the scenario file's schema: the keys of every section, as text (struct raw_*,
+ * what libcyaml fills in) and as settings (tables of yaml_setting.h, what turns text into values
+ * and back).
  *
- * A key is written once, in a list below; the text member, libcyaml's field and the setting are made
- * from it. docs/scenario.md describes the keys for users.
+ * A key is written once, in a list below; the text member, libcyaml's field and the setting are
+ * made from it. docs/scenario.md describes the keys for users.
  */
 #ifndef WH_YAML_SCHEMA_H
 #define WH_YAML_SCHEMA_H
@@ -206,8 +207,8 @@ struct topo_request {
     X(load, REAL, load, 0, 1, NULL, YAML_ON(FLOWS_POISSON), YAML_ON(FLOWS_POISSON))                \
     X(duration, TIME, duration_ps, 1, YAML_SPAN_MAX, NULL, YAML_ON(FLOWS_POISSON),                 \
       YAML_ON(FLOWS_POISSON))                                                                      \
-    X(flows_max, COUNT, flow_count_max, 1, YAML_COUNT_MAX, yaml_unlimited,                         \
-      YAML_ON(FLOWS_POISSON), 0)                                                                   \
+    X(flows_max, COUNT, flow_count_max, 1, YAML_COUNT_MAX, yaml_unlimited, YAML_ON(FLOWS_POISSON), \
+      0)                                                                                           \
     X(priority, COUNT, prio, 0, 7, NULL, 0, 0)                                                     \
     X(dport, COUNT, dport, 0, 65535, NULL, 0, 0)                                                   \
     X(sport, COUNT, sport, 1, 65535, yaml_assigned, 0, 0)
