@@ -13,7 +13,11 @@ void *arena_reserve(size_t bytes)
     void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
                    -1, 0);
 
-    return p == MAP_FAILED ? NULL : p;
+    if (p == MAP_FAILED)
+        return NULL;
+    madvise(p, bytes,
+            MADV_HUGEPAGE); /* a hint: fewer TLB misses on rows that are visited at random */
+    return p;
 }
 
 void arena_release(void *p, size_t bytes)

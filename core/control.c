@@ -15,6 +15,14 @@ static int is_before(const struct control *a, const struct control *b)
     return a->seq < b->seq;
 }
 
+static void count(struct sim *s, uint8_t kind, uint32_t change)
+{
+    if (kind == CONTROL_FLOW || kind == CONTROL_CALL)
+        s->control_work += change;
+    if (kind == CONTROL_NET)
+        s->control_net += change;
+}
+
 int control_push(struct sim *s, const struct control *c)
 {
     uint32_t i;
@@ -34,6 +42,7 @@ int control_push(struct sim *s, const struct control *c)
         i = (i - 1) / 2;
     }
     s->control[i] = *c;
+    count(s, c->kind, 1);
     return 0;
 }
 
@@ -45,21 +54,22 @@ const struct control *control_peek(const struct sim *s)
 void control_pop(struct sim *s)
 {
     const struct control last = s->control[--s->control_count];
-    const uint32_t count = s->control_count;
+    const uint32_t left = s->control_count;
     uint32_t i = 0;
 
+    count(s, s->control[0].kind, UINT32_MAX); /* minus one */
     for (;;) {
         uint32_t child = 2 * i + 1;
 
-        if (child >= count)
+        if (child >= left)
             break;
-        if (child + 1 < count && is_before(&s->control[child + 1], &s->control[child]))
+        if (child + 1 < left && is_before(&s->control[child + 1], &s->control[child]))
             child++;
         if (!is_before(&s->control[child], &last))
             break;
         s->control[i] = s->control[child];
         i = child;
     }
-    if (count)
+    if (left)
         s->control[i] = last;
 }

@@ -420,6 +420,7 @@ void port_on_wire(struct part *p, uint32_t port)
     pt->wire_head = p->pkt[row].next;
     if (pt->wire_head) {
         next = &p->pkt[pt->wire_head];
+        __builtin_prefetch(&p->pkt[next->next]);
         push_event(p, next->arrive, next->sched, next->chain, next->flow,
                    event_id(EVENT_WIRE, port));
     }

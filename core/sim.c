@@ -404,16 +404,7 @@ static int start(struct sim *s)
 /* Flows that can still move, or callbacks that may add some. */
 static int has_work(const struct sim *s)
 {
-    if (s->flow_active)
-        return 1;
-    for (uint32_t i = 0; i < s->control_count; i++) {
-        const struct control *c = &s->control[i];
-
-        if (c->kind == CONTROL_CALL || c->kind == CONTROL_FLOW ||
-            (c->kind == CONTROL_NET && s->flow_nopath))
-            return 1;
-    }
-    return 0;
+    return s->flow_active || s->control_work || (s->flow_nopath && s->control_net);
 }
 
 int sim_is_done(const struct sim *s)

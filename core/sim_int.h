@@ -264,6 +264,7 @@ struct sim {
     struct control *control; /* binary heap by (time, kind, seq) */
     uint32_t control_count, control_cap;
     uint64_t control_seq;
+    uint32_t control_work, control_net; /* pending: starts and callbacks; network changes */
 
     int64_t now; /* global */
     int64_t last_done;
