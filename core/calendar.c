@@ -288,6 +288,8 @@ static void add_buckets(struct calendar *c)
     c->bucket_count = BUCKET_COUNT;
     c->shift = c->shift_hint;
     c->cur_slot = (c->heap[0].time >> c->shift) - 1;
+    if (c->cur_head < c->cur_count) /* peeked at and left: all of its slot belongs beside it */
+        c->cur_slot = c->cur[c->cur_count - 1].time >> c->shift;
     heap_to_buckets(c);
 }
 
@@ -315,8 +317,8 @@ void calendar_push(struct calendar *c, const struct event *e)
     int64_t slot;
 
     if (__builtin_expect(!c->bucket_count, 0)) {
-        /* the open "bucket" of a heap-only calendar is what has been peeked at */
-        if (c->cur_head < c->cur_count && event_before(e, &c->cur[c->cur_head])) {
+        /* the open "bucket" of a heap-only calendar is what has been peeked at, and all before it */
+        if (c->cur_head < c->cur_count && event_before(e, &c->cur[c->cur_count - 1])) {
             cur_insert(c, e);
             return;
         }

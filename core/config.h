@@ -152,7 +152,7 @@ struct sim_config {
                            nearest row by the ratio of the rates */
     uint32_t pfc_reserve_bytes;       /* per ingress port, 4096 */
     int64_t pfc_headroom_bytes;       /* per ingress port; -1: 3 x rate x delay as the reference;
-                                         -2: 2 x rate x delay + 2 packets + pause frame */
+                                         -2: 2 x rate x delay + 3 packets + pause frame */
     uint32_t pfc_resume_offset_bytes; /* 3072 */
     uint32_t pfc_alpha_shift;         /* dynamic threshold = free >> shift, 3 */
     uint8_t pfc_static;               /* fixed threshold instead of a share of the free buffer */

@@ -12,12 +12,15 @@ int64_t mmu_headroom(const struct sim *s, const struct port_kind *k)
 {
     const __int128 bits = (__int128)k->rate_bps * k->delay_ps;
 
+    if (!s->cfg.buffer_bytes)
+        return INT64_MAX / 4; /* unlimited: nothing is dropped, whatever the thresholds */
     if (s->cfg.pfc_headroom_bytes >= 0)
         return s->cfg.pfc_headroom_bytes;
     if (s->cfg.pfc_headroom_bytes == -1) /* reference: rate * delay / 8 / 1e9 * 3 in ns */
         return (int64_t)(bits / PS_PER_NS / 8 / 1000000000) * 3;
-    /* two propagation delays, a packet each way, and the pause frame itself */
-    return (int64_t)(2 * bits / 8 / PS_PER_S) + 2 * (int64_t)s->frame_bytes_max + s->cfg.pfc_bytes;
+    /* two propagation delays, the packet that no longer fits below the threshold, one that the
+     * pause frame waits for, one that the neighbour has begun, and the pause frame itself */
+    return (int64_t)(2 * bits / 8 / PS_PER_S) + 3 * (int64_t)s->frame_bytes_max + s->cfg.pfc_bytes;
 }
 
 static int64_t switch_pool(const struct sim *s, const struct swtch *sw)

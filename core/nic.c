@@ -84,6 +84,8 @@ static void arm_timer(struct part *p, struct nic *n, int64_t time)
 
 static void arm_if_pacing(struct part *p, struct nic *n)
 {
+    const uint8_t paused = p->port[n->port].paused;
+    const int several = p->s->class_count > 2;
     int64_t first = TIME_NEVER;
 
     if (n->timer_time != TIME_NEVER)
@@ -91,6 +93,8 @@ static void arm_if_pacing(struct part *p, struct nic *n)
     for (uint32_t i = 0; i < n->count; i++) {
         const struct flow_tx *t = &p->tx[n->flow[i]];
 
+        if (several && (paused >> t->cls & 1))
+            continue; /* the reference, which has one class only, lets it keep the timer off */
         if (t->active && sender_has_bytes(p, t) && t->next_avail < first)
             first = t->next_avail;
     }

@@ -391,7 +391,8 @@ static void arrive(struct part *p, uint32_t port, uint32_t row)
     struct pkt *k = &p->pkt[row];
 
     report(p, in_port, row, p->now, PACKET_RECEIVE);
-    if (__builtin_expect(p->s->any_loss, 0) && is_lost(p, port)) {
+    /* pause frames survive: nothing repeats a resume, and hardware pauses end by themselves */
+    if (__builtin_expect(p->s->any_loss, 0) && k->type != PKT_PFC && is_lost(p, port)) {
         lose(p, port, row);
         return;
     }

@@ -80,6 +80,8 @@ static void send_bypass(struct part *p, uint32_t row)
     struct flow_tx *t = &p->tx[k->flow];
 
     k->arrive = p->now + t->bypass_ps;
+    if (t->bypass_head && k->arrive < p->pkt[t->bypass_tail].arrive)
+        k->arrive = p->pkt[t->bypass_tail].arrive; /* the way back became shorter */
     k->sched = p->now;
     k->chain = next_chain(p, p->ev.sched);
     if (t->bypass_head) {
@@ -110,12 +112,22 @@ void receiver_bypass(struct part *p, uint32_t flow)
     sender_on_ack(p, row);
 }
 
+/* Which of the flow's paths the packet came by; 0 if the flow has moved to others since. */
+static uint32_t path_taken(const struct flow_tx *t, const struct pkt *k)
+{
+    const uint32_t offset = k->path - t->path;
+
+    if (k->path < t->path || offset >= (uint32_t)t->path_count * t->path_stride)
+        return 0;
+    return offset / t->path_stride;
+}
+
 void receiver_on_data(struct part *p, uint32_t row)
 {
     struct pkt *k = &p->pkt[row];
     struct flow_rx *r = &p->rx[k->flow];
     const struct flow_tx *t = &p->tx[k->flow];
-    const uint32_t spray = t->path_count > 1 ? (k->path - t->path) / t->path_stride : 0;
+    const uint32_t spray = path_taken(t, k);
     enum verdict v;
 
     r->marked |= (k->flags & PKT_CE) != 0;
@@ -133,7 +145,8 @@ void receiver_on_data(struct part *p, uint32_t row)
     k->flags = (uint8_t)((k->flags & PKT_SACK) | (take_echo(p, r) ? PKT_CNP : 0));
     k->seq = r->expected;
     k->wire_bytes = (uint16_t)p->s->ack_wire_bytes;
-    k->cls = 0;
+    /* an ACK that queues with data obeys the pauses of its class, at the host too */
+    k->cls = p->s->cfg.ack == ACK_IN_DATA ? t->cls : 0;
     k->in_port = PORT_NONE;
     k->next = 0;
     if (v == SEND_ACK)

@@ -4,15 +4,15 @@
  * For a pair both searches label nodes with their distance from src (df) and from dst (db). A level
  * is always finished, so the first level at which a node has both labels gives the distance D, and
  * the nodes with df + db = D are on shortest paths. The labels that one side lacks on the other
- * side's half are filled in by walking back from the meeting nodes. Labels carry the number of the
- * look-up, so nothing is cleared between look-ups.
+ * side's half are then filled in, from the meeting nodes back to the end. Labels carry the number
+ * of the look-up, so nothing is cleared between look-ups. A pair asked for in the other direction,
+ * as for the acknowledgements of a flow, is the same look-up.
  */
 #include "route.h"
 
 #include "units.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct label {
     uint32_t stamp; /* look-up that set it */
@@ -29,7 +29,6 @@ struct route {
     const struct topo *topo;
     struct label *from_src, *from_dst; /* shape: [node_count] */
     struct frontier side[2];
-    uint32_t *meet;
     uint8_t *down; /* shape: [link_count] */
     uint32_t stamp, last_src, last_dst;
     int hosts_forward, cached_dist;
@@ -46,12 +45,10 @@ int route_create(struct route **out, const struct topo *topo, int hosts_forward)
     r->last_src = NODE_NONE;
     r->from_src = calloc(topo->node_count, sizeof *r->from_src);
     r->from_dst = calloc(topo->node_count, sizeof *r->from_dst);
-    r->meet = malloc(topo->node_count * sizeof *r->meet);
     r->down = calloc(topo->link_count ? topo->link_count : 1, 1);
     for (int i = 0; i < 2; i++)
         r->side[i].node = malloc(topo->node_count * sizeof *r->side[i].node);
-    if (!r->from_src || !r->from_dst || !r->meet || !r->down || !r->side[0].node ||
-        !r->side[1].node) {
+    if (!r->from_src || !r->from_dst || !r->down || !r->side[0].node || !r->side[1].node) {
         route_destroy(r);
         return WH_ERR_NOMEM;
     }
@@ -65,7 +62,6 @@ void route_destroy(struct route *r)
         return;
     free(r->from_src);
     free(r->from_dst);
-    free(r->meet);
     free(r->down);
     free(r->side[0].node);
     free(r->side[1].node);
@@ -128,37 +124,51 @@ static uint32_t side_expand(struct route *r, int side, uint32_t target)
                 continue;
             set_label(r, &mine[peer], f->level);
             f->node[f->count++] = peer;
-            if (has_label(r, &other[peer]))
-                r->meet[met++] = peer;
+            met += (uint32_t)has_label(r, &other[peer]);
         }
     }
     f->first = end;
     return met;
 }
 
-/* Fills the labels `fill` of the nodes between the meeting nodes and the end that `known` counts
- * from. */
-static void fill_half(struct route *r, struct label *fill, const struct label *known, uint32_t met,
-                      uint16_t dist, uint32_t *scratch)
+/*
+ * Fills in the other side's labels on one half: going down the levels of its search, a node is on a
+ * shortest path if a neighbour one level further is. Only nodes whose ports the search has gone
+ * through are looked at; their neighbours in the last level may be far more.
+ */
+static void fill_half(struct route *r, int side, uint16_t dist)
 {
     const struct topo *t = r->topo;
-    uint32_t head = 0, count = met;
+    const struct frontier *f = &r->side[side];
+    const struct label *mine = side ? r->from_dst : r->from_src;
+    struct label *other = side ? r->from_src : r->from_dst;
 
-    memcpy(scratch, r->meet, met * sizeof *scratch);
-    while (head < count) {
-        const uint32_t node = scratch[head++];
-        const uint16_t d = known[node].dist;
+    for (uint32_t i = f->first; i-- > 0;) {
+        const uint32_t node = f->node[i];
+        const uint16_t next = (uint16_t)(mine[node].dist + 1);
 
-        for (uint32_t p = t->first_port[node]; d > 0 && p < t->first_port[node + 1]; p++) {
+        for (uint32_t p = t->first_port[node]; p < t->first_port[node + 1]; p++) {
             const uint32_t peer = t->port_node[t->port_peer[p]];
 
-            if (!is_usable(r, p) || !has_label(r, &known[peer]) || known[peer].dist != d - 1 ||
-                has_label(r, &fill[peer]))
-                continue;
-            set_label(r, &fill[peer], (uint16_t)(dist - known[peer].dist));
-            scratch[count++] = peer;
+            if (is_usable(r, p) && has_label(r, &mine[peer]) && mine[peer].dist == next &&
+                has_label(r, &other[peer])) {
+                set_label(r, &other[node], (uint16_t)(dist - mine[node].dist));
+                break;
+            }
         }
     }
+}
+
+/* The way back has the same labels with the sides exchanged. */
+static void turn_around(struct route *r)
+{
+    const uint32_t src = r->last_src;
+    struct label *from_src = r->from_src;
+
+    r->last_src = r->last_dst;
+    r->last_dst = src;
+    r->from_src = r->from_dst;
+    r->from_dst = from_src;
 }
 
 /* Labels all nodes on shortest paths with both distances. Returns the distance, 0 if there is none.
@@ -168,6 +178,8 @@ static int find_pair(struct route *r, uint32_t src, uint32_t dst)
     uint32_t met = 0;
     uint16_t dist;
 
+    if (r->last_src == dst && r->last_dst == src)
+        turn_around(r);
     if (r->last_src == src && r->last_dst == dst)
         return r->cached_dist;
     r->stamp++;
@@ -185,8 +197,8 @@ static int find_pair(struct route *r, uint32_t src, uint32_t dst)
         met = side_expand(r, width1 < width0, width1 < width0 ? src : dst);
     }
     dist = (uint16_t)(r->side[0].level + r->side[1].level);
-    fill_half(r, r->from_dst, r->from_src, met, dist, r->side[0].node);
-    fill_half(r, r->from_src, r->from_dst, met, dist, r->side[1].node);
+    fill_half(r, 0, dist);
+    fill_half(r, 1, dist);
     r->cached_dist = dist;
     return dist;
 }

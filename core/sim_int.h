@@ -270,6 +270,7 @@ struct sim {
     int64_t last_done;
     int64_t max_base_rtt_ps, max_bdp_bytes;
     uint64_t polls;
+    uint64_t check_at; /* debug builds: number of events from which sim_check_often looks again */
     uint8_t started, interrupted, any_loss;
     struct part part; /* the one partition */
 };
@@ -403,6 +404,17 @@ int control_push(struct sim *s, const struct control *c) WH_MUST_CHECK;
 /* The first control event, NULL if there is none. */
 const struct control *control_peek(const struct sim *s);
 void control_pop(struct sim *s);
+
+/* ---- what must hold between events: sim_check.c ---- */
+/* Returns 0, or WH_ERR_STATE with a sentence in @e. */
+int sim_check_invariants(const struct sim *s, struct err_info *e) WH_MUST_CHECK;
+/* Aborts if it does not hold; looks only as often as keeps its cost below that of the events. */
+void sim_check_often(struct sim *s);
+#ifdef WH_DEBUG
+#define sim_dcheck(s) sim_check_often(s)
+#else
+#define sim_dcheck(s) ((void)(s))
+#endif
 
 /* reserved address space: arena.c */
 void *arena_reserve(size_t bytes); /* zero, committed on first touch; NULL on failure */
