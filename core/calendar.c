@@ -250,7 +250,9 @@ static void open_bucket(struct calendar *c, int64_t slot)
     c->node_free = row;
     c->stored -= count;
     c->cur_count = count;
-    if (count > 1)
+    if (count == 2 && event_before(&c->cur[1], &c->cur[0]))
+        swap_events(&c->cur[0], &c->cur[1]);
+    else if (count > 2)
         sort_events(c->cur, count);
 }
 
@@ -317,7 +319,8 @@ void calendar_push(struct calendar *c, const struct event *e)
     int64_t slot;
 
     if (__builtin_expect(!c->bucket_count, 0)) {
-        /* the open "bucket" of a heap-only calendar is what has been peeked at, and all before it */
+        /* the open "bucket" of a heap-only calendar is what has been peeked at, and all before it
+         */
         if (c->cur_head < c->cur_count && event_before(e, &c->cur[c->cur_count - 1])) {
             cur_insert(c, e);
             return;

@@ -33,13 +33,12 @@ struct hop_sample {
 
 static struct hop_sample compare(const struct part *p, uint64_t now, uint64_t old)
 {
-    const uint64_t unit = p->s->cfg.int_multi;
     struct hop_sample h;
 
     h.dt_ns = (int64_t)((now - old) & 0xffffff);
-    h.bytes = (int64_t)((((now >> 24) - (old >> 24)) & 0xfffff) * 128 * unit);
-    h.queue_bytes = (now >> 44 & 0x1ffff) * 80 * unit;
-    h.queue_bytes_old = (old >> 44 & 0x1ffff) * 80 * unit;
+    h.bytes = (int64_t)((((now >> 24) - (old >> 24)) & 0xfffff) * p->s->int_bytes_unit);
+    h.queue_bytes = (now >> 44 & 0x1ffff) * p->s->int_queue_unit;
+    h.queue_bytes_old = (old >> 44 & 0x1ffff) * p->s->int_queue_unit;
     h.rate_bps = (double)p->s->int_rate_bps[now >> 61];
     return h;
 }

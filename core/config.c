@@ -55,7 +55,6 @@ static void init_host(struct sim_config *c)
     c->header_bytes = 48;
     c->ack_bytes = 60;
     c->pfc_bytes = 43;
-    c->cnp_bytes = 60;
     c->cc = CC_HPCC;
     c->has_window = c->window_global = c->window_variable = 1;
     c->rate_bound = 1;
@@ -196,7 +195,6 @@ static int check_host(const struct sim_config *c, struct err_info *e)
         {"packet header", " B", c->header_bytes, 0, CONTROL_BYTES_MAX},
         {"ACK size", " B", c->ack_bytes, 1, CONTROL_BYTES_MAX},
         {"pause frame size", " B", c->pfc_bytes, 1, CONTROL_BYTES_MAX},
-        {"CNP size", " B", c->cnp_bytes, 1, CONTROL_BYTES_MAX},
         {"congestion control", "", (int64_t)c->cc, 0, CC_KIND_COUNT - 1},
         {"has_window", "", c->has_window, 0, 1},
         {"window_global", "", c->window_global, 0, 1},

@@ -110,7 +110,6 @@ struct sim_config {
     uint32_t header_bytes;  /* of a data packet without INT: 48 */
     uint32_t ack_bytes;     /* ACK, NACK without INT: 60 */
     uint32_t pfc_bytes;     /* 43 */
-    uint32_t cnp_bytes;     /* of a CNP that travels by itself, see cnp_separate */
 
     /* host */
     enum cc_kind cc;

@@ -50,7 +50,7 @@ void port_report(struct part *p, uint32_t port, uint32_t row, int64_t time, int 
 
 static inline void report(struct part *p, uint32_t port, uint32_t row, int64_t time, int event)
 {
-    if (__builtin_expect(p->s->mon.on_packet != NULL, 0))
+    if (__builtin_expect(p->watched, 0))
         port_report(p, port, row, time, event);
 }
 
@@ -164,13 +164,13 @@ static void push_int(struct part *p, const struct port *pt, uint32_t row)
 {
     struct pkt *k = &p->pkt[row];
     const struct sim *s = p->s;
-    const uint64_t unit = s->cfg.int_multi;
 
     if (k->int_hops >= s->cfg.int_hops_max)
         return;
     p->int_rec[row].hop[k->int_hops++] = ((uint64_t)(p->now / PS_PER_NS) & 0xffffff) |
-                                         (pt->tx_bytes / (128 * unit) & 0xfffff) << 24 |
-                                         ((uint64_t)pt->q_bytes / (80 * unit) & 0x1ffff) << 44 |
+                                         (pt->tx_bytes / s->int_bytes_unit & 0xfffff) << 24 |
+                                         ((uint64_t)(pt->q_bytes / s->int_queue_unit) & 0x1ffff)
+                                             << 44 |
                                          (uint64_t)s->kind[pt->kind].int_code << 61;
 }
 
@@ -330,7 +330,7 @@ static int pass_through(struct part *p, uint32_t in_port, uint32_t out, uint32_t
     struct port *pt = &p->port[out];
     const struct pkt *k = &p->pkt[row];
 
-    if (pt->busy | pt->backlog | (pt->flags & PORT_HOST) | (s->mon.on_packet != NULL))
+    if (pt->busy | pt->backlog | (pt->flags & PORT_HOST) | p->watched)
         return 0;
     if (k->cls && ((pt->paused & (1u << k->cls)) || !mmu_is_transparent(s, in_port, k)))
         return 0;

@@ -113,6 +113,14 @@ uint32_t sender_build(struct part *p, uint32_t flow)
     return row;
 }
 
+/* win_max * rate / line rate, truncated; 128 bits only for windows beyond any BDP of today. */
+static int64_t scale_window(const struct flow_tx *t, int64_t rate_bps)
+{
+    if (t->win_max < (INT64_C(1) << 23) && rate_bps < (INT64_C(1) << 40))
+        return (int64_t)((uint64_t)(t->win_max * rate_bps) / (uint64_t)t->max_rate_bps);
+    return (int64_t)((__int128)t->win_max * rate_bps / t->max_rate_bps);
+}
+
 void sender_set_rate(struct part *p, uint32_t flow, int64_t rate_bps)
 {
     struct flow_tx *t = &p->tx[flow];
@@ -121,7 +129,7 @@ void sender_set_rate(struct part *p, uint32_t flow, int64_t rate_bps)
         p->rate_cuts++;
     t->rate_bps = rate_bps;
     if (t->win_max && p->s->cfg.window_variable) {
-        t->win = (int64_t)((__int128)t->win_max * rate_bps / t->max_rate_bps);
+        t->win = scale_window(t, rate_bps);
         if (t->win < 1)
             t->win = 1;
     }

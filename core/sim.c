@@ -460,6 +460,7 @@ static int start(struct sim *s)
     for (uint32_t i = 0; i < s->cfg.event_count && !rc; i++)
         rc = control_push(
             s, &(struct control){.time = s->cfg.events[i].time_ps, .seq = i, .kind = CONTROL_NET});
+    s->part.watched = s->mon.on_packet != NULL;
     s->started = 1;
     return rc;
 }

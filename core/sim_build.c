@@ -261,6 +261,8 @@ int sim_build(struct sim *s, struct err_info *e)
     s->ack_wire_bytes = max_u32(c->ack_bytes, 46 + cc_bytes);
     s->frame_bytes_max =
         max_u32(c->payload_bytes + s->data_header_bytes, max_u32(s->ack_wire_bytes, c->pfc_bytes));
+    s->int_bytes_unit = 128 * c->int_multi;
+    s->int_queue_unit = 80 * c->int_multi;
     rc = build_kinds(s, e);
     if (!rc)
         rc = build_rows(s);

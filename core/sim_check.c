@@ -167,14 +167,13 @@ static int check_flow(struct checker *c, uint32_t flow)
     REQUIRE(c,
             0 <= t->snd_una && t->snd_una <= t->snd_nxt && t->snd_nxt <= t->snd_max &&
                 t->snd_max <= t->size,
-            "flow %u: acknowledged %lld, next %lld, most %lld of %lld", flow,
-            (long long)t->snd_una, (long long)t->snd_nxt, (long long)t->snd_max,
-            (long long)t->size);
+            "flow %u: acknowledged %lld, next %lld, most %lld of %lld", flow, (long long)t->snd_una,
+            (long long)t->snd_nxt, (long long)t->snd_max, (long long)t->size);
     REQUIRE(c,
             r->expected <= t->snd_max &&
                 (s->cfg.recovery == RECOVERY_GO_BACK_0 || t->snd_una <= r->expected),
-            "flow %u: receiver at %lld, acknowledged %lld, sent %lld", flow,
-            (long long)r->expected, (long long)t->snd_una, (long long)t->snd_max);
+            "flow %u: receiver at %lld, acknowledged %lld, sent %lld", flow, (long long)r->expected,
+            (long long)t->snd_una, (long long)t->snd_max);
     REQUIRE(c, s->result[flow].state != FLOW_DONE || (r->expected == t->size && !t->active),
             "flow %u is done with %lld of %lld B", flow, (long long)r->expected,
             (long long)t->size);

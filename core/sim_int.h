@@ -176,9 +176,10 @@ struct part {
     struct sim *s;
     struct event ev; /* the event being executed: its key is "now" */
     int64_t now;
-    int64_t limit;  /* events after it wait; lowered by a completion */
-    int64_t serial; /* events ever scheduled here; the chain under ORDER_NS3 */
-    uint8_t order;  /* enum order_mode */
+    int64_t limit;   /* events after it wait; lowered by a completion */
+    int64_t serial;  /* events ever scheduled here; the chain under ORDER_NS3 */
+    uint8_t order;   /* enum order_mode */
+    uint8_t watched; /* a packet log is on */
     struct port *port;
     struct pkt *pkt;
     struct int_rec *int_rec;
@@ -237,6 +238,8 @@ struct sim {
     uint8_t class_of_prio[CONFIG_PRIO_COUNT], prio_of_class[CLASS_MAX];
     int64_t int_rate_bps[8];
     uint32_t int_rate_count;
+    uint32_t int_bytes_unit,
+        int_queue_unit; /* what INT counts in: 128 B and 80 B times int_multi */
     uint32_t data_header_bytes, ack_wire_bytes, frame_bytes_max;
 
     struct pkt *pkt; /* reserved address space; row 0 unused */

@@ -410,15 +410,16 @@ static int64_t calc_tx_wide_ps(int64_t bytes, int64_t rate_bps, int64_t round_ps
 
 int64_t units_tx_ps(int64_t bytes, int64_t rate_bps, int64_t round_ps)
 {
-    uint64_t bits_ps, step, rest;
+    uint64_t bits_ps, quotient, rest;
+    int64_t step;
 
     dcheck(bytes >= 0 && bytes < TX_BYTES_END, "bytes %lld", (long long)bytes);
     dcheck(rate_bps > 0, "rate %lld", (long long)rate_bps);
     dcheck(round_ps > 0, "round %lld", (long long)round_ps);
-    if (bytes > TX_FAST_BYTES || rate_bps > INT64_MAX / round_ps)
+    if (bytes > TX_FAST_BYTES || __builtin_mul_overflow(rate_bps, round_ps, &step))
         return calc_tx_wide_ps(bytes, rate_bps, round_ps);
     bits_ps = (uint64_t)bytes * (8 * (uint64_t)PS_PER_S);
-    step = (uint64_t)rate_bps * (uint64_t)round_ps;
-    rest = bits_ps % step;
-    return (int64_t)(bits_ps / step + (rest >= step - rest)) * round_ps;
+    quotient = bits_ps / (uint64_t)step;
+    rest = bits_ps - quotient * (uint64_t)step;
+    return (int64_t)(quotient + (rest >= (uint64_t)step - rest)) * round_ps;
 }

@@ -30,7 +30,6 @@ static const struct config_key keys[] = {
     KEY(header_bytes, CONFIG_U32),
     KEY(ack_bytes, CONFIG_U32),
     KEY(pfc_bytes, CONFIG_U32),
-    KEY(cnp_bytes, CONFIG_U32),
     NAMED(cc, cc_names),
     KEY(has_window, CONFIG_BOOL),
     KEY(window_global, CONFIG_BOOL),

@@ -45,6 +45,17 @@ int hpcc_load(const char *config_path, const char *paths_file,
               const struct hpcc_override *overrides, uint32_t override_count, struct scenario *sc,
               const struct warn_sink *sink, struct err_info *e) WH_MUST_CHECK;
 
+/*
+ * hpcc_load_conf - a configuration without its flows, for tools that make the traffic themselves
+ * (the ns-3 backend of ASTRA-sim): network, model parameters and outputs. FLOW_FILE has no effect;
+ * without SIMULATOR_STOP_TIME the run ends when everything is done; parameters of the congestion
+ * control that are missing keep their values in sc->cfg, with a warning.
+ * sc->topo: if it is set, it is the network, and TOPOLOGY_FILE has no effect
+ */
+int hpcc_load_conf(const char *config_path, const struct hpcc_override *overrides,
+                   uint32_t override_count, struct scenario *sc, const struct warn_sink *sink,
+                   struct err_info *e) WH_MUST_CHECK;
+
 /* Writers: the same formats. Return 0 or WH_ERR_IO. */
 int hpcc_write_topology(FILE *f, const struct topo *t) WH_MUST_CHECK;
 int hpcc_write_flows(FILE *f, const struct flow_spec *flows, uint32_t flow_count) WH_MUST_CHECK;

@@ -20,17 +20,19 @@
 #define QLEN_INTERVAL_PS (100 * PS_PER_NS)
 #define RTO_PS PS_PER_MS
 #define KB_BYTES 1000
+#define ECN_NEVER_BYTES (INT64_C(1) << 40) /* no queue is ever that long */
+#define MONITOR_INTERVAL_PS (100 * PS_PER_US)
 
 struct loader {
-    struct hpcc_values v;
+    struct hpcc_values *v;
     struct scenario *sc;
     const struct warn_sink *sink;
     struct err_info *e;
 };
 
-#define UINT_OF(l, name) ((l)->v.value[HPCC_KEY_##name].uint)
+#define UINT_OF(l, name) ((l)->v->value[HPCC_KEY_##name].uint)
 #define FLAG_OF(l, name) ((uint8_t)UINT_OF(l, name))
-#define IS_GIVEN(l, name) ((l)->v.place[HPCC_KEY_##name].is_given)
+#define IS_GIVEN(l, name) ((l)->v->place[HPCC_KEY_##name].is_given)
 
 static int is_file(const char *path, struct stat *st)
 {
@@ -40,9 +42,9 @@ static int is_file(const char *path, struct stat *st)
 /* @name beside the configuration. Returns 0 if that is too long. */
 static int join_folder(const struct loader *l, const char *name, char *out, size_t out_bytes)
 {
-    const char *slash = strrchr(l->v.path, '/');
-    int folder_chars = slash ? (int)(slash - l->v.path) + 1 : 0;
-    int chars = snprintf(out, out_bytes, "%.*s%s", folder_chars, l->v.path, name);
+    const char *slash = strrchr(l->v->path, '/');
+    int folder_chars = slash ? (int)(slash - l->v->path) + 1 : 0;
+    int chars = snprintf(out, out_bytes, "%.*s%s", folder_chars, l->v->path, name);
 
     return chars > 0 && (size_t)chars < out_bytes;
 }
@@ -50,13 +52,13 @@ static int join_folder(const struct loader *l, const char *name, char *out, size
 /* The working directory first, then the folder of the configuration. */
 static int find_file(struct loader *l, enum hpcc_key key, char *out, size_t out_bytes)
 {
-    const char *name = l->v.value[key].path;
+    const char *name = l->v->value[key].path;
     struct stat here, beside;
     int is_here = is_file(name, &here);
     int is_beside = name[0] != '/' && join_folder(l, name, out, out_bytes) && is_file(out, &beside);
 
     if (!is_here && !is_beside)
-        return hpcc__refuse_key(&l->v, key, l->e,
+        return hpcc__refuse_key(l->v, key, l->e,
                                 "found no file \"%s\", expected it in the working directory or "
                                 "beside the configuration",
                                 name);
@@ -72,9 +74,9 @@ static int find_file(struct loader *l, enum hpcc_key key, char *out, size_t out_
 
 static int need_key(struct loader *l, enum hpcc_key key, const char *why)
 {
-    if (l->v.place[key].is_given)
+    if (l->v->place[key].is_given)
         return 0;
-    return err_set(l->e, WH_ERR_INPUT, l->v.path, 0, "found no %s, expected it: %s",
+    return err_set(l->e, WH_ERR_INPUT, l->v->path, 0, "found no %s, expected it: %s",
                    hpcc__key_name(key), why);
 }
 
@@ -97,7 +99,7 @@ static int select_cc(struct loader *l)
         *cc = CC_DCTCP;
         return 0;
     case 10:
-        return hpcc__refuse_key(&l->v, HPCC_KEY_CC_MODE, l->e,
+        return hpcc__refuse_key(l->v, HPCC_KEY_CC_MODE, l->e,
                                 "found 10 (HPCC with PINT), expected 1 (DCQCN), 3 (HPCC), 7 "
                                 "(TIMELY), 8 (DCTCP) or another number for no congestion control");
     default:
@@ -110,6 +112,17 @@ static int select_cc(struct loader *l)
     }
 }
 
+/* A parameter of the model: where the tools that make their own traffic leave it out, their users
+ * mean "as usual". */
+static int need_param(struct loader *l, enum hpcc_key key, const char *why)
+{
+    if (l->v->dialect == HPCC_PLAIN || l->v->place[key].is_given)
+        return need_key(l, key, why);
+    warn(l->sink, "%s: no %s: the default of scenario files is used", l->v->path,
+         hpcc__key_name(key));
+    return 0;
+}
+
 /* Keys without a usable default in the reference, where the chosen scheme needs them. */
 static int check_cc_keys(struct loader *l)
 {
@@ -117,20 +130,20 @@ static int check_cc_keys(struct loader *l)
     int rc = 0;
 
     if (cc == CC_DCQCN || cc == CC_DCTCP)
-        rc = need_key(l, HPCC_KEY_EWMA_GAIN,
-                      "the gain of DCQCN and DCTCP; the HPCC simulator's default is 0 and "
-                      "switches the reaction off");
+        rc = need_param(l, HPCC_KEY_EWMA_GAIN,
+                        "the gain of DCQCN and DCTCP; the HPCC simulator's default is 0 and "
+                        "switches the reaction off");
     if (!rc && cc == CC_DCQCN)
-        rc = need_key(l, HPCC_KEY_RP_TIMER, "the rate increase timer of DCQCN has no default");
+        rc = need_param(l, HPCC_KEY_RP_TIMER, "the rate increase timer of DCQCN has no default");
     if (!rc && (cc == CC_DCQCN || cc == CC_HPCC || cc == CC_TIMELY))
-        rc = need_key(l, HPCC_KEY_RATE_AI, "the additive increase has no default");
+        rc = need_param(l, HPCC_KEY_RATE_AI, "the additive increase has no default");
     if (!rc && (cc == CC_DCQCN || cc == CC_TIMELY))
-        rc = need_key(l, HPCC_KEY_RATE_HAI, "the hyper increase has no default");
+        rc = need_param(l, HPCC_KEY_RATE_HAI, "the hyper increase has no default");
     if (!rc)
-        rc = need_key(l, HPCC_KEY_L2_CHUNK_SIZE, "the HPCC simulator divides by it");
+        rc = need_param(l, HPCC_KEY_L2_CHUNK_SIZE, "the HPCC simulator divides by it");
     if (!rc)
-        rc = need_key(l, HPCC_KEY_L2_ACK_INTERVAL,
-                      "by default nothing is acknowledged and no flow completes");
+        rc = need_param(l, HPCC_KEY_L2_ACK_INTERVAL,
+                        "by default nothing is acknowledged and no flow completes");
     return rc;
 }
 
@@ -165,7 +178,9 @@ static void set_host(const struct loader *l, struct sim_config *c)
 {
     if (IS_GIVEN(l, RANDOM_SEED))
         c->seed = UINT_OF(l, RANDOM_SEED);
-    c->end_ps = l->v.value[HPCC_KEY_SIMULATOR_STOP_TIME].ps;
+    c->end_ps = l->v->value[HPCC_KEY_SIMULATOR_STOP_TIME].ps;
+    if (l->v->dialect != HPCC_PLAIN && !IS_GIVEN(l, SIMULATOR_STOP_TIME))
+        c->end_ps = TIME_NEVER;
     c->payload_bytes = (uint32_t)UINT_OF(l, PACKET_PAYLOAD_SIZE);
     c->has_window = FLAG_OF(l, HAS_WIN);
     c->window_global = FLAG_OF(l, GLOBAL_T);
@@ -173,22 +188,24 @@ static void set_host(const struct loader *l, struct sim_config *c)
     c->rate_bound = FLAG_OF(l, RATE_BOUND);
     c->reuse_sport = FLAG_OF(l, SPORT_REUSE);
     c->ack = UINT_OF(l, ACK_HIGH_PRIO) ? ACK_PRIORITY : ACK_IN_DATA;
-    c->ack_interval_bytes = (uint32_t)UINT_OF(l, L2_ACK_INTERVAL);
-    c->chunk_bytes = (uint32_t)UINT_OF(l, L2_CHUNK_SIZE);
+    if (IS_GIVEN(l, L2_ACK_INTERVAL))
+        c->ack_interval_bytes = (uint32_t)UINT_OF(l, L2_ACK_INTERVAL);
+    if (IS_GIVEN(l, L2_CHUNK_SIZE))
+        c->chunk_bytes = (uint32_t)UINT_OF(l, L2_CHUNK_SIZE);
     c->recovery = UINT_OF(l, L2_BACK_TO_ZERO) ? RECOVERY_GO_BACK_0 : RECOVERY_GO_BACK_N;
-    c->min_rate_bps = l->v.value[HPCC_KEY_MIN_RATE].bps;
+    c->min_rate_bps = l->v->value[HPCC_KEY_MIN_RATE].bps;
 }
 
 static void set_cc(const struct loader *l, struct sim_config *c)
 {
-    double gain = l->v.value[HPCC_KEY_EWMA_GAIN].real;
-    int64_t ai_bps = l->v.value[HPCC_KEY_RATE_AI].bps;
-    int64_t hai_bps = l->v.value[HPCC_KEY_RATE_HAI].bps;
+    double gain = l->v->value[HPCC_KEY_EWMA_GAIN].real;
+    int64_t ai_bps = l->v->value[HPCC_KEY_RATE_AI].bps;
+    int64_t hai_bps = l->v->value[HPCC_KEY_RATE_HAI].bps;
 
-    c->dcqcn.alpha_resume_ps = l->v.value[HPCC_KEY_ALPHA_RESUME_INTERVAL].ps;
-    c->dcqcn.decrease_interval_ps = l->v.value[HPCC_KEY_RATE_DECREASE_INTERVAL].ps;
+    c->dcqcn.alpha_resume_ps = l->v->value[HPCC_KEY_ALPHA_RESUME_INTERVAL].ps;
+    c->dcqcn.decrease_interval_ps = l->v->value[HPCC_KEY_RATE_DECREASE_INTERVAL].ps;
     if (IS_GIVEN(l, RP_TIMER))
-        c->dcqcn.increase_timer_ps = l->v.value[HPCC_KEY_RP_TIMER].ps;
+        c->dcqcn.increase_timer_ps = l->v->value[HPCC_KEY_RP_TIMER].ps;
     if (IS_GIVEN(l, EWMA_GAIN))
         c->dcqcn.gain = c->dctcp.gain = gain;
     if (IS_GIVEN(l, RATE_AI))
@@ -197,8 +214,8 @@ static void set_cc(const struct loader *l, struct sim_config *c)
         c->dcqcn.hai_bps = c->timely.hai_bps = hai_bps;
     c->dcqcn.fast_recovery = (uint32_t)UINT_OF(l, FAST_RECOVERY_TIMES);
     c->dcqcn.clamp_target = FLAG_OF(l, CLAMP_TARGET_RATE);
-    c->dctcp.ai_bps = l->v.value[HPCC_KEY_DCTCP_RATE_AI].bps;
-    c->hpcc.target_util = l->v.value[HPCC_KEY_U_TARGET].real;
+    c->dctcp.ai_bps = l->v->value[HPCC_KEY_DCTCP_RATE_AI].bps;
+    c->hpcc.target_util = l->v->value[HPCC_KEY_U_TARGET].real;
     c->hpcc.mi_thresh = (uint32_t)UINT_OF(l, MI_THRESH);
     c->hpcc.fast_react = FLAG_OF(l, FAST_REACT);
     c->hpcc.multi_rate = FLAG_OF(l, MULTI_RATE);
@@ -235,7 +252,7 @@ static int set_config(struct loader *l)
     set_host(l, c);
     set_cc(l, c);
     set_switch(l, c);
-    if (c->end_ps == TIME_NEVER)
+    if (c->end_ps == TIME_NEVER && IS_GIVEN(l, SIMULATOR_STOP_TIME))
         warn(l->sink, "SIMULATOR_STOP_TIME is later than any clock: the run ends when all flows "
                       "are done");
     return 0;
@@ -243,7 +260,7 @@ static int set_config(struct loader *l)
 
 static const double *find_in_map(const struct loader *l, enum hpcc_key key, int64_t rate_bps)
 {
-    const struct hpcc_map *m = &l->v.value[key].map;
+    const struct hpcc_map *m = &l->v->value[key].map;
 
     for (uint32_t i = 0; i < m->count; i++)
         if (m->rate_bps[i] == rate_bps)
@@ -254,7 +271,7 @@ static const double *find_in_map(const struct loader *l, enum hpcc_key key, int6
 /* Rows of the rates that all three maps hold; the others are of no use to any port. */
 static int set_ecn_rows(struct loader *l)
 {
-    const struct hpcc_map *kmax = &l->v.value[HPCC_KEY_KMAX_MAP].map;
+    const struct hpcc_map *kmax = &l->v->value[HPCC_KEY_KMAX_MAP].map;
     struct sim_config *c = &l->sc->cfg;
 
     c->ecn_row_count = 0;
@@ -265,7 +282,7 @@ static int set_ecn_rows(struct loader *l)
         if (!kmin || !pmax)
             continue;
         if (*kmin > kmax->value[i])
-            return hpcc__refuse_key(&l->v, HPCC_KEY_KMIN_MAP, l->e,
+            return hpcc__refuse_key(l->v, HPCC_KEY_KMIN_MAP, l->e,
                                     "found %g KB at %" PRId64
                                     " bit/s, expected at most the %g KB of KMAX_MAP",
                                     *kmin, kmax->rate_bps[i], kmax->value[i]);
@@ -286,11 +303,37 @@ static int check_port_ecn(struct loader *l, uint32_t port)
 
     for (size_t i = 0; i < sizeof maps / sizeof *maps; i++)
         if (!find_in_map(l, maps[i], rate_bps))
-            return hpcc__refuse_key(&l->v, maps[i], l->e,
+            return hpcc__refuse_key(l->v, maps[i], l->e,
                                     "found no entry for %" PRId64
                                     " bit/s, expected one: switch %u has a port of that rate and "
                                     "ENABLE_QCN is 1",
                                     rate_bps, t->port_node[port]);
+    return 0;
+}
+
+static int has_row(const struct sim_config *c, int64_t rate_bps)
+{
+    for (uint32_t i = 0; i < c->ecn_row_count; i++)
+        if (c->ecn_rows[i].rate_bps == rate_bps)
+            return 1;
+    return 0;
+}
+
+/* The maps need not name the rates of NVSwitches, which do not mark then. */
+static int add_nvswitch_row(struct loader *l, uint32_t port)
+{
+    struct sim_config *c = &l->sc->cfg;
+    int64_t rate_bps = topo_port_class(l->sc->topo, port)->rate_bps;
+
+    if (has_row(c, rate_bps))
+        return 0;
+    if (c->ecn_row_count == CONFIG_ECN_ROWS_MAX)
+        return hpcc__refuse_key(l->v, HPCC_KEY_KMAX_MAP, l->e,
+                                "found too many rates with those of the NVSwitches, expected at "
+                                "most %d",
+                                CONFIG_ECN_ROWS_MAX);
+    c->ecn_rows[c->ecn_row_count++] = (struct ecn_row){
+        .rate_bps = rate_bps, .kmin_bytes = ECN_NEVER_BYTES, .kmax_bytes = ECN_NEVER_BYTES};
     return 0;
 }
 
@@ -306,24 +349,48 @@ static int check_ecn(struct loader *l)
         if (t->kind[t->port_node[p]] == NODE_HOST)
             continue;
         has_switch_port = 1;
-        rc = check_port_ecn(l, p);
+        if (t->kind[t->port_node[p]] == NODE_NVSWITCH)
+            rc = add_nvswitch_row(l, p);
+        else
+            rc = check_port_ecn(l, p);
     }
     if (!rc && !has_switch_port)
         c->ecn = 0;
     return rc;
 }
 
-static int read_topology(struct loader *l)
+/* A network that is there already gets what the configuration says about all links. */
+static void apply_rules(struct topo *t, const struct hpcc_link_rules *rules)
 {
-    struct hpcc_link_rules rules = {.round_ps = ROUND_PS,
-                                    .error_rate = l->v.value[HPCC_KEY_ERROR_RATE_PER_LINK].real};
+    for (uint32_t i = 0; i < t->class_count; i++) {
+        struct link_class *c = &t->classes[i];
+
+        c->delay_ps -= c->delay_ps % rules->round_ps;
+        if (c->error_rate <= 0)
+            c->error_rate = rules->error_rate;
+    }
+}
+
+static int read_topology(struct loader *l, const struct hpcc_link_rules *rules)
+{
     char path[2 * HPCC_PATH_BYTES];
     int rc = need_key(l, HPCC_KEY_TOPOLOGY_FILE, "it names the network");
 
     if (!rc)
         rc = find_file(l, HPCC_KEY_TOPOLOGY_FILE, path, sizeof path);
-    if (!rc)
-        rc = hpcc__read_topology(path, &rules, &l->sc->topo, l->sink, l->e);
+    return rc ? rc : hpcc__read_topology(path, rules, NULL, &l->sc->topo, l->sink, l->e);
+}
+
+static int set_topology(struct loader *l)
+{
+    struct hpcc_link_rules rules = {.round_ps = ROUND_PS,
+                                    .error_rate = l->v->value[HPCC_KEY_ERROR_RATE_PER_LINK].real};
+    int rc = 0;
+
+    if (!l->sc->topo)
+        rc = read_topology(l, &rules);
+    else
+        apply_rules(l->sc->topo, &rules);
     return rc ? rc : check_ecn(l);
 }
 
@@ -361,7 +428,7 @@ static int read_flows(struct loader *l)
 
 static int set_events(struct loader *l)
 {
-    const struct hpcc_link_down *d = &l->v.value[HPCC_KEY_LINK_DOWN].down;
+    const struct hpcc_link_down *d = &l->v->value[HPCC_KEY_LINK_DOWN].down;
     const struct topo *t = l->sc->topo;
     struct sim_config *c = &l->sc->cfg;
 
@@ -370,7 +437,7 @@ static int set_events(struct loader *l)
     if (d->a >= t->node_count || d->b >= t->node_count ||
         topo_find_port(t, d->a, d->b) == PORT_NONE)
         return hpcc__refuse_key(
-            &l->v, HPCC_KEY_LINK_DOWN, l->e,
+            l->v, HPCC_KEY_LINK_DOWN, l->e,
             "found nodes %u and %u, expected two nodes with a link between them", d->a, d->b);
     c->events[c->event_count++] = (struct net_event){
         .time_ps = EVENTS_START_PS + d->after_ps, .a = d->a, .b = d->b, .kind = NET_LINK_DOWN};
@@ -398,7 +465,7 @@ static struct log_request *request_log(struct loader *l, enum log_kind kind, enu
 {
     struct log_request *log = &l->sc->logs[kind];
 
-    strcpy(log->path, l->v.value[key].path);
+    strcpy(log->path, l->v->value[key].path);
     log->to_ps = TIME_NEVER;
     return log;
 }
@@ -410,7 +477,7 @@ static int set_qlen_log(struct loader *l)
     if (!IS_GIVEN(l, QLEN_MON_FILE))
         return 0;
     if (to_ns < from_ns)
-        return hpcc__refuse_key(&l->v, HPCC_KEY_QLEN_MON_END, l->e,
+        return hpcc__refuse_key(l->v, HPCC_KEY_QLEN_MON_END, l->e,
                                 "found %" PRIu64 " ns, expected at least QLEN_MON_START, %" PRIu64
                                 " ns",
                                 to_ns, from_ns);
@@ -422,10 +489,56 @@ static int set_qlen_log(struct loader *l)
     return 0;
 }
 
+/* A monitor of SimAI: sampled at its own interval between MON_START and MON_END. */
+static void request_monitor(struct loader *l, enum log_kind kind, enum hpcc_key file,
+                            enum hpcc_key interval)
+{
+    if (!l->v->place[file].is_given)
+        return;
+    struct log_request *log = request_log(l, kind, file);
+
+    log->interval_ps = MONITOR_INTERVAL_PS;
+    if (l->v->place[interval].is_given)
+        log->interval_ps = l->v->value[interval].ps;
+    log->from_ps = l->v->value[HPCC_KEY_MON_START].ps;
+    if (IS_GIVEN(l, MON_END))
+        log->to_ps = l->v->value[HPCC_KEY_MON_END].ps;
+}
+
+static int set_simai_monitors(struct loader *l)
+{
+    if (IS_GIVEN(l, MON_END) &&
+        l->v->value[HPCC_KEY_MON_END].ps < l->v->value[HPCC_KEY_MON_START].ps)
+        return hpcc__refuse_key(l->v, HPCC_KEY_MON_END, l->e,
+                                "found a time before MON_START, expected a later one");
+    request_monitor(l, LOG_QUEUE, HPCC_KEY_QLEN_MON_FILE, HPCC_KEY_QLEN_MON_INTERVAL);
+    request_monitor(l, LOG_RATE, HPCC_KEY_RATE_MON_FILE, HPCC_KEY_QP_MON_INTERVAL);
+    request_monitor(l, LOG_LINK, HPCC_KEY_BW_MON_FILE, HPCC_KEY_BW_MON_INTERVAL);
+    return 0;
+}
+
+/* Shipped configurations of the other tools switch the trace on and name a list that is not there.
+ */
+static int lacks_trace_file(struct loader *l)
+{
+    char path[2 * HPCC_PATH_BYTES];
+    struct err_info ignored = {0};
+    struct loader probe = {.v = l->v, .sc = l->sc, .e = &ignored};
+
+    if (l->v->dialect == HPCC_PLAIN || !find_file(&probe, HPCC_KEY_TRACE_FILE, path, sizeof path))
+        return 0;
+    warn(l->sink, "%s: TRACE_FILE %s is not there: nothing is traced", l->v->path,
+         l->v->value[HPCC_KEY_TRACE_FILE].path);
+    return 1;
+}
+
 static int read_trace_nodes(struct loader *l)
 {
     char path[2 * HPCC_PATH_BYTES];
     uint32_t filter_first = l->sc->filter_count;
+
+    if (lacks_trace_file(l))
+        return 0;
     int rc = find_file(l, HPCC_KEY_TRACE_FILE, path, sizeof path);
 
     if (!rc)
@@ -451,9 +564,9 @@ static int set_trace_log(struct loader *l)
         return 0;
     if (IS_GIVEN(l, TRACE_FILE) && IS_GIVEN(l, TRACE_OUTPUT_FILE))
         return read_trace_nodes(l);
-    if (!IS_GIVEN(l, ENABLE_TRACE))
+    if (!IS_GIVEN(l, ENABLE_TRACE) || l->v->dialect != HPCC_PLAIN)
         return 0; /* on by default only, and nothing says what to trace */
-    return hpcc__refuse_key(&l->v, HPCC_KEY_ENABLE_TRACE, l->e,
+    return hpcc__refuse_key(l->v, HPCC_KEY_ENABLE_TRACE, l->e,
                             "found 1 without %s, expected TRACE_FILE and TRACE_OUTPUT_FILE with it",
                             IS_GIVEN(l, TRACE_FILE) ? "TRACE_OUTPUT_FILE" : "TRACE_FILE");
 }
@@ -461,12 +574,12 @@ static int set_trace_log(struct loader *l)
 static int set_outputs(struct loader *l)
 {
     if (IS_GIVEN(l, FCT_OUTPUT_FILE)) {
-        strcpy(l->sc->fct_path, l->v.value[HPCC_KEY_FCT_OUTPUT_FILE].path);
+        strcpy(l->sc->fct_path, l->v->value[HPCC_KEY_FCT_OUTPUT_FILE].path);
         strcpy(l->sc->fct_key, hpcc__key_name(HPCC_KEY_FCT_OUTPUT_FILE));
     }
     if (IS_GIVEN(l, PFC_OUTPUT_FILE))
         request_log(l, LOG_PFC, HPCC_KEY_PFC_OUTPUT_FILE);
-    int rc = set_qlen_log(l);
+    int rc = l->v->dialect == HPCC_SIMAI ? set_simai_monitors(l) : set_qlen_log(l);
 
     return rc ? rc : set_trace_log(l);
 }
@@ -476,7 +589,7 @@ static int check_config(struct loader *l)
     int rc = config_check(&l->sc->cfg, l->e);
 
     if (rc && l->e && !l->e->file[0])
-        strcpy(l->e->file, l->v.path);
+        strcpy(l->e->file, l->v->path);
     return rc;
 }
 
@@ -485,8 +598,8 @@ static int load(struct loader *l, const char *paths_file)
     int rc = set_config(l);
 
     if (!rc)
-        rc = read_topology(l);
-    if (!rc)
+        rc = set_topology(l);
+    if (!rc && l->v->dialect == HPCC_PLAIN)
         rc = read_flows(l);
     if (!rc && paths_file)
         rc = hpcc_read_paths(paths_file, l->sc, l->e);
@@ -499,19 +612,44 @@ static int load(struct loader *l, const char *paths_file)
     return rc ? rc : check_config(l);
 }
 
+static int read_keys(const char *config_path, const struct hpcc_override *overrides,
+                     uint32_t override_count, struct loader *l)
+{
+    if (strlen(config_path) >= HPCC_PATH_BYTES)
+        return err_set(l->e, WH_ERR_INPUT, config_path, 0,
+                       "found a file name of %zu bytes, expected less than %d", strlen(config_path),
+                       HPCC_PATH_BYTES);
+    l->sc->is_hpcc = 1;
+    strncpy(l->sc->name, config_path, sizeof l->sc->name - 1);
+    return hpcc__read_keys(config_path, overrides, override_count, l->v, l->sink, l->e);
+}
+
 int hpcc_load(const char *config_path, const char *paths_file,
               const struct hpcc_override *overrides, uint32_t override_count, struct scenario *sc,
               const struct warn_sink *sink, struct err_info *e)
 {
-    struct loader l = {.sc = sc, .sink = sink, .e = e};
-
-    if (strlen(config_path) >= HPCC_PATH_BYTES)
-        return err_set(e, WH_ERR_INPUT, config_path, 0,
-                       "found a file name of %zu bytes, expected less than %d", strlen(config_path),
-                       HPCC_PATH_BYTES);
-    sc->is_hpcc = 1;
-    strncpy(sc->name, config_path, sizeof sc->name - 1);
-    int rc = hpcc__read_keys(config_path, overrides, override_count, &l.v, sink, e);
+    struct hpcc_values v = {.dialect = HPCC_PLAIN};
+    struct loader l = {.v = &v, .sc = sc, .sink = sink, .e = e};
+    int rc = read_keys(config_path, overrides, override_count, &l);
 
     return rc ? rc : load(&l, paths_file);
+}
+
+int hpcc__load_conf(const char *config_path, const struct hpcc_override *overrides,
+                    uint32_t override_count, struct hpcc_values *v, struct scenario *sc,
+                    const struct warn_sink *sink, struct err_info *e)
+{
+    struct loader l = {.v = v, .sc = sc, .sink = sink, .e = e};
+    int rc = read_keys(config_path, overrides, override_count, &l);
+
+    return rc ? rc : load(&l, NULL);
+}
+
+int hpcc_load_conf(const char *config_path, const struct hpcc_override *overrides,
+                   uint32_t override_count, struct scenario *sc, const struct warn_sink *sink,
+                   struct err_info *e)
+{
+    struct hpcc_values v = {.dialect = HPCC_ASTRA};
+
+    return hpcc__load_conf(config_path, overrides, override_count, &v, sc, sink, e);
 }

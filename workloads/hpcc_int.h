@@ -10,13 +10,30 @@
 
 #define HPCC_PATH_BYTES 512
 
+/*
+ * Whose configuration it is. The tools that make their traffic themselves (all but the plain one)
+ * use the same keys, but no FLOW_FILE; SimAI has monitor files of its own.
+ */
+enum hpcc_dialect { HPCC_PLAIN, HPCC_ASTRA, HPCC_SIMAI };
+
 /* What a configuration says about all links of a topology. */
 struct hpcc_link_rules {
     int64_t round_ps; /* delays are cut to multiples of this as by the reference's clock; 1: kept */
     double error_rate; /* of links whose own error rate is 0 */
 };
 
-int hpcc__read_topology(const char *path, const struct hpcc_link_rules *rules, struct topo **out,
+/* What the header of a SimAI topology holds besides the numbers of nodes, switches and links. */
+struct hpcc_servers {
+    uint32_t gpus_per_server, nvswitch_count;
+    char gpu_type[32];
+};
+
+/*
+ * hpcc__read_topology - a topology file with the header of HPCC, or of SimAI.
+ * @servers: NULL: HPCC's header; else filled in from SimAI's
+ */
+int hpcc__read_topology(const char *path, const struct hpcc_link_rules *rules,
+                        struct hpcc_servers *servers, struct topo **out,
                         const struct warn_sink *sink, struct err_info *e) WH_MUST_CHECK;
 int hpcc__read_nodes(const char *path, const struct topo *topo, struct scenario *sc,
                      const struct warn_sink *sink, struct err_info *e) WH_MUST_CHECK;
@@ -94,14 +111,14 @@ int hpcc__warn_rest(struct textfile *t, uint32_t count, const char *what,
     X(NIC_TOTAL_PAUSE_TIME, UNUSED, 0, 0, "a value")                                               \
     X(DATA_RATE, UNUSED, 0, 0, "a value")                                                          \
     X(LINK_DELAY, UNUSED, 0, 0, "a value")                                                         \
-    X(BW_MON_FILE, UNUSED, 0, 0, "a value")                                                        \
-    X(RATE_MON_FILE, UNUSED, 0, 0, "a value")                                                      \
     X(CNP_MON_FILE, UNUSED, 0, 0, "a value")                                                       \
-    X(MON_START, UNUSED, 0, 0, "a value")                                                          \
-    X(MON_END, UNUSED, 0, 0, "a value")                                                            \
-    X(QP_MON_INTERVAL, UNUSED, 0, 0, "a value")                                                    \
-    X(QLEN_MON_INTERVAL, UNUSED, 0, 0, "a value")                                                  \
-    X(BW_MON_INTERVAL, UNUSED, 0, 0, "a value")
+    X(BW_MON_FILE, PATH, 0, 0, "a file name")                                                      \
+    X(RATE_MON_FILE, PATH, 0, 0, "a file name")                                                    \
+    X(MON_START, US, 0, 9e18, "a number of us, 0 to 9e12")                                         \
+    X(MON_END, US, 0, 9e18, "a number of us, 0 to 9e12")                                           \
+    X(QP_MON_INTERVAL, US, 1, 1e18, "a number of us above 0, at most 1e12")                        \
+    X(QLEN_MON_INTERVAL, US, 1, 1e18, "a number of us above 0, at most 1e12")                      \
+    X(BW_MON_INTERVAL, US, 1, 1e18, "a number of us above 0, at most 1e12")
 
 enum hpcc_key {
 #define HPCC_KEY_ENUM(name, kind, lo, hi, expected) HPCC_KEY_##name,
@@ -140,6 +157,7 @@ struct hpcc_place {
 
 /* A configuration as written, defaults of the reference's source where a key is missing. */
 struct hpcc_values {
+    enum hpcc_dialect dialect;  /* set by the caller of hpcc__read_keys */
     char path[HPCC_PATH_BYTES]; /* of the configuration, for messages */
     union hpcc_value value[HPCC_KEY_COUNT];
     struct hpcc_place place[HPCC_KEY_COUNT];
@@ -155,5 +173,13 @@ const char *hpcc__key_name(enum hpcc_key key);
 /* hpcc__refuse_key - a sentence about a key, at the place where it was given last. */
 int hpcc__refuse_key(const struct hpcc_values *v, enum hpcc_key key, struct err_info *e,
                      const char *fmt, ...) WH_PRINTF(4, 5);
+
+/*
+ * hpcc__load_conf - a configuration without flows (see hpcc_load_conf), as written in @v.
+ * v->dialect is set by the caller.
+ */
+int hpcc__load_conf(const char *config_path, const struct hpcc_override *overrides,
+                    uint32_t override_count, struct hpcc_values *v, struct scenario *sc,
+                    const struct warn_sink *sink, struct err_info *e) WH_MUST_CHECK;
 
 #endif

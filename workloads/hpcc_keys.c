@@ -10,7 +10,6 @@
 
 #include "units.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -46,10 +45,27 @@ static const struct key_def keys[HPCC_KEY_COUNT] = {
 #undef KEY_DEF
 };
 
-/* Keys that are checked but change nothing. */
-static int is_without_effect(enum hpcc_key key)
+/* Monitors that only SimAI has. */
+static int is_simai_key(enum hpcc_key key)
 {
-    return keys[key].kind == KIND_UNUSED || key == HPCC_KEY_PAUSE_TIME;
+    return key >= HPCC_KEY_BW_MON_FILE && key <= HPCC_KEY_BW_MON_INTERVAL;
+}
+
+/* Keys that are read over. */
+static int is_unused(const struct hpcc_values *v, enum hpcc_key key)
+{
+    return keys[key].kind == KIND_UNUSED || (is_simai_key(key) && v->dialect != HPCC_SIMAI);
+}
+
+/* Keys that change nothing, checked or not. */
+static int is_without_effect(const struct hpcc_values *v, enum hpcc_key key)
+{
+    if (is_unused(v, key) || key == HPCC_KEY_PAUSE_TIME)
+        return 1;
+    if (v->dialect == HPCC_SIMAI &&
+        (key == HPCC_KEY_QLEN_MON_START || key == HPCC_KEY_QLEN_MON_END))
+        return 1;
+    return v->dialect != HPCC_PLAIN && key == HPCC_KEY_FLOW_FILE;
 }
 
 struct reader {
@@ -302,6 +318,8 @@ static int parse_map(struct reader *r, enum hpcc_key key, const char *token)
 
 static int parse_value(struct reader *r, enum hpcc_key key, char *token)
 {
+    if (is_unused(r->v, key))
+        return 0;
     switch (keys[key].kind) {
     case KIND_PATH:
         return parse_path(r, key, token);
@@ -343,39 +361,13 @@ static int read_key(struct reader *r, enum hpcc_key key)
     return 0;
 }
 
-/* Levenshtein distance without regard to case; both texts shorter than NAME_BYTES. */
-static uint32_t calc_distance(const char *a, const char *b)
-{
-    uint32_t row[NAME_BYTES + 1], b_chars = (uint32_t)strlen(b);
-
-    for (uint32_t j = 0; j <= b_chars; j++)
-        row[j] = j;
-    for (uint32_t i = 0; a[i]; i++) {
-        uint32_t diagonal = row[0]; /* distance without both last characters */
-
-        row[0] = i + 1;
-        for (uint32_t j = 0; j < b_chars; j++) {
-            int differ = toupper((unsigned char)a[i]) != toupper((unsigned char)b[j]);
-            uint32_t best = diagonal + (uint32_t)differ;
-
-            diagonal = row[j + 1];
-            if (diagonal + 1 < best)
-                best = diagonal + 1;
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            row[j + 1] = best;
-        }
-    }
-    return row[b_chars];
-}
-
 static const char *find_nearest(const char *name)
 {
     uint32_t best = UINT32_MAX;
     const char *nearest = keys[0].name;
 
     for (int i = 0; i < HPCC_KEY_COUNT; i++) {
-        uint32_t distance = calc_distance(name, keys[i].name);
+        uint32_t distance = text_distance(name, keys[i].name);
 
         if (distance < best) {
             best = distance;
@@ -472,7 +464,7 @@ static void warn_summary(const struct reader *r)
     size_t used = 0;
 
     for (int i = 0; i < HPCC_KEY_COUNT; i++)
-        if (r->v->place[i].is_given && is_without_effect((enum hpcc_key)i) &&
+        if (r->v->place[i].is_given && is_without_effect(r->v, (enum hpcc_key)i) &&
             used + NAME_BYTES < sizeof list)
             used += (size_t)snprintf(list + used, sizeof list - used, "%s%s", used ? ", " : "",
                                      keys[i].name);
@@ -488,8 +480,10 @@ int hpcc__read_keys(const char *path, const struct hpcc_override *overrides,
                     struct err_info *e)
 {
     struct reader *r = calloc(1, sizeof *r);
+    enum hpcc_dialect dialect = v->dialect;
 
     memset(v, 0, sizeof *v);
+    v->dialect = dialect;
     strncpy(v->path, path, sizeof v->path - 1);
     set_defaults(v);
     if (!r)

@@ -22,10 +22,12 @@ static const char *const col_names[COL_COUNT] = {"node", "node", "rate", "delay"
 struct reader {
     struct textfile t;
     const struct hpcc_link_rules *rules;
+    struct hpcc_servers *servers; /* NULL: the header of HPCC */
     const struct warn_sink *sink;
     struct err_info *e;
     struct topo *topo;
     uint64_t node_count, switch_count, link_count;
+    uint64_t nvswitch_count; /* the first of the switches */
     long header_line;
     long fraction_line; /* the first delay with a fraction of ns; 0: none */
 };
@@ -51,18 +53,12 @@ static int no_memory(const struct reader *r)
     return err_set(r->e, WH_ERR_NOMEM, r->t.path, 0, "out of memory");
 }
 
-static int read_header(struct reader *r)
+static int parse_header(struct reader *r)
 {
     static const char *const names[] = {"number of nodes", "number of switches", "number of links"};
     uint64_t *const out[] = {&r->node_count, &r->switch_count, &r->link_count};
     const uint64_t max[] = {NODES_MAX, NODES_MAX, LINKS_MAX};
-    int rc = textfile_next_line(&r->t);
 
-    if (rc < 0)
-        return no_memory(r);
-    if (rc == 0)
-        return err_input(r->e, r->t.path, 0, "an empty file", "a line <nodes> <switches> <links>");
-    r->header_line = r->t.line;
     if (r->t.token_count == 6)
         return textfile_refuse_count(&r->t, r->e, 6, "columns (a SimAI topology has that header)",
                                      "3: <nodes> <switches> <links>");
@@ -73,6 +69,54 @@ static int read_header(struct reader *r)
         if (text_uint(r->t.token[i], max[i], out[i]))
             return refuse(r, names[i], r->t.token[i], "a number");
     return 0;
+}
+
+/* SimAI's number of switches leaves the NVSwitches out; here they are counted among them. */
+static int parse_simai_header(struct reader *r)
+{
+    static const char *const names[] = {"number of nodes", "GPUs per server",
+                                        "number of NVSwitches", "number of switches",
+                                        "number of links"};
+    uint64_t gpus_per_server;
+    uint64_t *const out[] = {&r->node_count, &gpus_per_server, &r->nvswitch_count, &r->switch_count,
+                             &r->link_count};
+    const uint64_t max[] = {NODES_MAX, NODES_MAX, NODES_MAX, NODES_MAX, LINKS_MAX};
+
+    if (r->t.token_count == 3)
+        return textfile_refuse_count(
+            &r->t, r->e, 3, "columns (an HPCC topology has that header)",
+            "6: <nodes> <GPUs per server> <NVSwitches> <switches> <links> <GPU type>");
+    if (r->t.token_count != 6)
+        return textfile_refuse_count(
+            &r->t, r->e, r->t.token_count, "columns",
+            "6: <nodes> <GPUs per server> <NVSwitches> <switches> <links> <GPU type>");
+    for (int i = 0; i < 5; i++)
+        if (text_uint(r->t.token[i], max[i], out[i]))
+            return refuse(r, names[i], r->t.token[i], "a number");
+    if (gpus_per_server == 0)
+        return refuse(r, names[1], r->t.token[1], "at least 1");
+    if (strlen(r->t.token[5]) >= sizeof r->servers->gpu_type)
+        return refuse(r, "GPU type", r->t.token[5], "A100, A800, H100, H800 or NONE");
+    r->switch_count += r->nvswitch_count;
+    r->servers->gpus_per_server = (uint32_t)gpus_per_server;
+    r->servers->nvswitch_count = (uint32_t)r->nvswitch_count;
+    strcpy(r->servers->gpu_type, r->t.token[5]);
+    return 0;
+}
+
+static int read_header(struct reader *r)
+{
+    int rc = textfile_next_line(&r->t);
+
+    if (rc < 0)
+        return no_memory(r);
+    if (rc == 0)
+        return err_input(r->e, r->t.path, 0, "an empty file",
+                         r->servers ? "a line <nodes> <GPUs per server> <NVSwitches> <switches> "
+                                      "<links> <GPU type>"
+                                    : "a line <nodes> <switches> <links>");
+    r->header_line = r->t.line;
+    return r->servers ? parse_simai_header(r) : parse_header(r);
 }
 
 /* The declared numbers against each other and against the length of the file. */
@@ -131,16 +175,16 @@ static int refuse_switch_count(struct reader *r, uint64_t found)
                    found, r->switch_count, r->header_line);
 }
 
-static int read_switch(struct reader *r, const char *token)
+static int read_switch(struct reader *r, uint64_t i, const char *token)
 {
     uint32_t id;
     int rc = parse_node(r, "switch", token, &id);
 
     if (rc)
         return rc;
-    if (r->topo->kind[id] == NODE_SWITCH)
+    if (r->topo->kind[id] != NODE_HOST)
         return refuse(r, "switch", token, "each switch once");
-    topo_set_kind(r->topo, id, NODE_SWITCH);
+    topo_set_kind(r->topo, id, i < r->nvswitch_count ? NODE_NVSWITCH : NODE_SWITCH);
     return 0;
 }
 
@@ -156,7 +200,7 @@ static int read_switches(struct reader *r)
             return no_memory(r);
         if (rc == 0 || (starts_line && is_link_line(&r->t)))
             return refuse_switch_count(r, i);
-        rc = read_switch(r, token);
+        rc = read_switch(r, i, token);
         if (rc)
             return rc;
     }
@@ -335,10 +379,11 @@ static int read_topology(struct reader *r)
     return rc;
 }
 
-int hpcc__read_topology(const char *path, const struct hpcc_link_rules *rules, struct topo **out,
+int hpcc__read_topology(const char *path, const struct hpcc_link_rules *rules,
+                        struct hpcc_servers *servers, struct topo **out,
                         const struct warn_sink *sink, struct err_info *e)
 {
-    struct reader r = {.rules = rules, .sink = sink, .e = e};
+    struct reader r = {.rules = rules, .servers = servers, .sink = sink, .e = e};
     int rc = textfile_open(&r.t, path, e);
 
     if (!rc)
@@ -357,7 +402,7 @@ int hpcc_read_topology(const char *path, struct topo **out, const struct warn_si
 {
     const struct hpcc_link_rules rules = {.round_ps = 1};
 
-    return hpcc__read_topology(path, &rules, out, sink, e);
+    return hpcc__read_topology(path, &rules, NULL, out, sink, e);
 }
 
 static void write_switches(FILE *f, const struct topo *t)

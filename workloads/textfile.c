@@ -6,6 +6,7 @@
  */
 #include "textfile.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +14,8 @@
 #include <string.h>
 
 #define READ_BYTES_FIRST ((size_t)64 << 10)
-#define TOKEN_SHOWN_MAX 48 /* bytes of a token that a message shows */
+#define DISTANCE_BYTES_MAX 63 /* of a word that is compared */
+#define TOKEN_SHOWN_MAX 48    /* bytes of a token that a message shows */
 
 static int is_blank(char c)
 {
@@ -266,4 +268,41 @@ int text_real(const char *token, double *out)
         return WH_ERR_INPUT;
     *out = value;
     return 0;
+}
+
+uint32_t text_distance(const char *a, const char *b)
+{
+    uint32_t row[DISTANCE_BYTES_MAX + 1];
+    uint32_t a_chars = (uint32_t)strnlen(a, DISTANCE_BYTES_MAX);
+    uint32_t b_chars = (uint32_t)strnlen(b, DISTANCE_BYTES_MAX);
+
+    for (uint32_t j = 0; j <= b_chars; j++)
+        row[j] = j;
+    for (uint32_t i = 0; i < a_chars; i++) {
+        uint32_t diagonal = row[0]; /* distance without both last characters */
+
+        row[0] = i + 1;
+        for (uint32_t j = 0; j < b_chars; j++) {
+            int differ = toupper((unsigned char)a[i]) != toupper((unsigned char)b[j]);
+            uint32_t best = diagonal + (uint32_t)differ;
+
+            diagonal = row[j + 1];
+            if (diagonal + 1 < best)
+                best = diagonal + 1;
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            row[j + 1] = best;
+        }
+    }
+    return row[b_chars];
+}
+
+const char *text_nearest(const char *word, const char *const *list)
+{
+    const char *nearest = list[0];
+
+    for (size_t i = 1; list[i]; i++)
+        if (text_distance(word, list[i]) < text_distance(word, nearest))
+            nearest = list[i];
+    return nearest;
 }

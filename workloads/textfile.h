@@ -67,4 +67,11 @@ int text_uint(const char *token, uint64_t max, uint64_t *out) WH_MUST_CHECK;
 /* text_real - a finite decimal number, nothing behind it. Returns 0 or WH_ERR_INPUT. */
 int text_real(const char *token, double *out) WH_MUST_CHECK;
 
+/* text_distance - how many letters have to be inserted, dropped or changed to make one word of the
+ * other, without regard to case. Only the first 63 bytes of each count. */
+uint32_t text_distance(const char *a, const char *b);
+
+/* text_nearest - the entry of @list, which ends with NULL and is not empty, that is nearest. */
+const char *text_nearest(const char *word, const char *const *list);
+
 #endif

@@ -36,7 +36,6 @@
     X(header, BYTES, header_bytes, 0, 65535, NULL)                                                 \
     X(ack_size, BYTES, ack_bytes, 1, 65535, NULL)                                                  \
     X(pause_size, BYTES, pfc_bytes, 1, 65535, NULL)                                                \
-    X(cnp_size, BYTES, cnp_bytes, 1, 65535, NULL)                                                  \
     X(window, WORD, has_window, 0, 0, yaml_switch)                                                 \
     X(window_scope, WORD, window_global, 0, 0, yaml_scopes)                                        \
     X(window_variable, WORD, window_variable, 0, 0, yaml_switch)                                   \

@@ -94,7 +94,6 @@ Test(config, initialisation_covers_every_byte)
     X(header, "packet header", c->header_bytes = 70000)                                            \
     X(ack_bytes, "ACK size", c->ack_bytes = 0)                                                     \
     X(pfc_bytes, "pause frame", c->pfc_bytes = 0)                                                  \
-    X(cnp_bytes, "CNP size", c->cnp_bytes = 0)                                                     \
     X(cc, "congestion control", c->cc = CC_KIND_COUNT)                                             \
     X(window, "has_window", c->has_window = 2)                                                     \
     X(ack, "ACK mode", c->ack = (enum ack_mode)3)                                                  \
