@@ -339,26 +339,33 @@ void calendar_push(struct calendar *c, const struct event *e)
         heap_push(c, e);
 }
 
-int calendar_refill(struct calendar *c)
+/* A heap-only calendar opens its first event alone. */
+static int refill_from_heap(struct calendar *c)
 {
-    if (__builtin_expect(!c->bucket_count, 0)) {
-        if (!c->heap_count)
-            return 0;
-        c->cur_head = c->cur_count = 0;
-        if (cur_reserve(c, 1))
-            return 0;
-        c->cur[c->cur_count++] = c->heap[0];
-        heap_pop(c);
-        return 1;
-    }
+    c->cur_head = c->cur_count = 0;
+    if (cur_reserve(c, 1))
+        return 0;
+    c->cur[c->cur_count++] = c->heap[0];
+    heap_pop(c);
+    return 1;
+}
+
+int calendar_refill(struct calendar *c, int64_t limit)
+{
     if (c->stored) {
-        open_bucket(c, next_slot(c));
+        const int64_t slot = next_slot(c);
+
+        if (slot > limit >> c->shift)
+            return 0;
+        open_bucket(c, slot);
         if (__builtin_expect(c->heap_count > 0, 0))
             heap_to_buckets(c);
         return 1;
     }
-    if (!c->heap_count)
+    if (!c->heap_count || c->heap[0].time > limit)
         return 0;
+    if (!c->bucket_count)
+        return refill_from_heap(c);
     c->cur_slot = c->heap[0].time >> c->shift;
     c->cur_head = c->cur_count = 0;
     heap_to_buckets(c);

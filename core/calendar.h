@@ -103,14 +103,17 @@ void calendar_fini(struct calendar *c);
 /* calendar_push - any time not before that of the last popped event. O(1) amortised. */
 void calendar_push(struct calendar *c, const struct event *e);
 
-/* calendar_refill - opens the next bucket. Returns 0 if nothing is pending. Internal to the next
- * two. */
-int calendar_refill(struct calendar *c);
+/*
+ * calendar_refill - opens the next bucket, unless all that is pending comes after @limit: what is
+ * pushed then must not meet a bucket that was opened for the sake of a look. Returns 0 if nothing
+ * was opened.
+ */
+int calendar_refill(struct calendar *c, int64_t limit);
 
 /* calendar_peek - the first event, NULL if there is none. Valid until the next call. */
 static inline const struct event *calendar_peek(struct calendar *c)
 {
-    if (c->cur_head == c->cur_count && !calendar_refill(c))
+    if (c->cur_head == c->cur_count && !calendar_refill(c, INT64_MAX))
         return NULL;
     return &c->cur[c->cur_head];
 }
@@ -119,9 +122,12 @@ static inline const struct event *calendar_peek(struct calendar *c)
  */
 static inline int calendar_pop(struct calendar *c, int64_t limit, struct event *out)
 {
-    const struct event *e = calendar_peek(c);
+    const struct event *e;
 
-    if (!e || e->time > limit)
+    if (c->cur_head == c->cur_count && !calendar_refill(c, limit))
+        return 0;
+    e = &c->cur[c->cur_head];
+    if (e->time > limit)
         return 0;
     *out = *e;
     c->cur_head++;

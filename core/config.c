@@ -22,7 +22,8 @@
 #define RATE_BPS_MAX INT64_C(1000000000000000) /* 1 Pb/s */
 #define INTERVAL_PS_MAX (INT64_C(1000000) * PS_PER_S)
 #define PACKETS_MAX 1e9
-#define INT_HOPS_MAX 64
+#define INT_HOPS_MAX 7 /* records beside a packet, see struct int_rec */
+#define FRAME_BYTES_MAX (65535 - 2 - 8 * INT_HOPS_MAX) /* 16 bits, less the largest INT field */
 #define INT_MULTI_MAX 1000
 #define RETRIES_MAX 1000000
 #define STAGES_MAX 1000000
@@ -193,6 +194,8 @@ static int check_host(const struct sim_config *c, struct err_info *e)
     const struct int_range rows[] = {
         {"packet payload", " B", c->payload_bytes, 1, PAYLOAD_BYTES_MAX},
         {"packet header", " B", c->header_bytes, 0, CONTROL_BYTES_MAX},
+        {"packet with its header", " B", (int64_t)c->payload_bytes + c->header_bytes, 1,
+         FRAME_BYTES_MAX},
         {"ACK size", " B", c->ack_bytes, 1, CONTROL_BYTES_MAX},
         {"pause frame size", " B", c->pfc_bytes, 1, CONTROL_BYTES_MAX},
         {"congestion control", "", (int64_t)c->cc, 0, CC_KIND_COUNT - 1},

@@ -456,6 +456,8 @@ void port_take_down(struct part *p, uint32_t port)
         flush_queue(p, port, c);
         if (pt->paused & (1u << c))
             port_set_paused(p, port, c, 0);
+        /* the neighbour forgets as well that it was told to stop */
+        p->s->ingress[(size_t)port * p->s->class_count + c].paused = 0;
     }
     while (pt->wire_head) {
         const uint32_t row = pt->wire_head;

@@ -46,8 +46,12 @@ static enum verdict check_seq(struct part *p, struct flow_rx *r, struct pkt *k)
 
         r->expected = irn_rx_accept(r->irn, before, k->seq, k->payload, r->size, mtu, &is_new);
         if (k->seq > before && is_new) {
-            k->flags |= PKT_SACK;
-            k->payload = (uint16_t)((k->seq - r->expected) / mtu);
+            const int64_t ahead = (k->seq - r->expected) / mtu;
+
+            if (ahead <= UINT16_MAX) { /* else it is only not reported, and will be sent again */
+                k->flags |= PKT_SACK;
+                k->payload = (uint16_t)ahead;
+            }
             return SEND_NACK;
         }
         if (r->expected > before)

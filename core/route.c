@@ -14,6 +14,8 @@
 
 #include <stdlib.h>
 
+#define PARALLEL_MAX 64u /* links between one pair of nodes that share the last hop */
+
 struct label {
     uint32_t stamp; /* look-up that set it */
     uint16_t dist;
@@ -244,6 +246,28 @@ static int is_next(const struct route *r, uint32_t port, uint16_t dist)
  * The index-th next hop in the order (node id, port). Links are mostly added in that order, so one
  * pass finds it; otherwise the smallest remaining is looked for again and again.
  */
+/* The last hop, found from the side of the end: a switch may have a thousand ports, a host has few.
+ */
+static uint32_t pick_last(const struct route *r, uint32_t node, uint32_t dst, uint32_t hash)
+{
+    const struct topo *t = r->topo;
+    uint32_t found[PARALLEL_MAX];
+    uint32_t count = 0;
+
+    for (uint32_t p = t->first_port[dst]; p < t->first_port[dst + 1]; p++) {
+        const uint32_t back = t->port_peer[p];
+        uint32_t i = count;
+
+        if (t->port_node[back] != node || !is_usable(r, back) || count == PARALLEL_MAX)
+            continue;
+        for (; i > 0 && found[i - 1] > back; i--)
+            found[i] = found[i - 1];
+        found[i] = back;
+        count++;
+    }
+    return count ? found[hash % count] : PORT_NONE;
+}
+
 static uint32_t pick_next(const struct route *r, uint32_t node, uint32_t hash)
 {
     const struct topo *t = r->topo;
@@ -295,7 +319,8 @@ int route_path(struct route *r, uint32_t src, uint32_t dst, const struct route_k
     for (int i = 0; i < dist; i++) {
         /* salt 0 is the reference's hash; others decorrelate the choices of sprayed packets */
         const uint32_t hash = route_hash3(key, node ^ (salt * 0x9e3779b9u));
-        const uint32_t port = pick_next(r, node, hash);
+        const uint32_t port =
+            i + 1 == dist ? pick_last(r, node, dst, hash) : pick_next(r, node, hash);
 
         check(port != PORT_NONE, "no next hop at node %u from %u to %u", node, src, dst);
         ports[i] = port;

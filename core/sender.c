@@ -175,8 +175,11 @@ static int64_t accept_ack(struct part *p, struct flow_tx *t, const struct pkt *k
     newly = ack - t->snd_una;
     if (t->irn && (k->flags & PKT_SACK))
         irn_tx_sack(t->irn, k->seq, k->seq + (int64_t)k->payload * mtu, mtu);
-    if (newly <= 0)
+    if (newly <= 0) {
+        if (k->seq > t->snd_una) /* go-back-0, within a chunk: something got through */
+            t->rto_deadline = p->now + p->s->cfg.rto_ps;
         return 0;
+    }
     t->snd_una = ack;
     if (t->snd_nxt < ack)
         t->snd_nxt = ack;
@@ -226,7 +229,7 @@ void sender_on_rto(struct part *p, uint32_t flow)
     t->rto_armed = 0;
     if (!t->active)
         return;
-    if (t->snd_nxt == t->snd_una && !t->irn)
+    if (t->snd_nxt == t->snd_una)
         return; /* nothing outstanding: the next packet arms it again */
     if (p->now < t->rto_deadline) {
         arm_rto(p, t, flow);

@@ -338,5 +338,6 @@ void sim_unbuild(struct sim *s)
     free(s->given);
     free(s->given_nodes);
     free(s->pairs);
+    free(s->known);
     free(s->control);
 }

@@ -211,32 +211,96 @@ static void use_ports(struct sim *s, uint32_t row, uint32_t count, int32_t chang
     }
 }
 
-static void use_paths(struct sim *s, uint32_t flow, int32_t change)
+static void use_paths(struct sim *s, const struct flow_tx *t, int32_t change)
 {
-    const struct flow_tx *t = &s->tx[flow];
-
     use_ports(s, t->path, t->path_count, change);
     use_ports(s, t->ack_path, t->path_count, change);
+}
+
+/* ---- paths of connections seen before: a collective sends thousands of messages over each ---- */
+
+static struct known_path *known_slot(struct known_path *table, uint32_t cap, uint64_t pair,
+                                     uint32_t ports)
+{
+    uint32_t i = (uint32_t)rng_mix(pair ^ rng_mix(ports)) & (cap - 1);
+
+    while (table[i].pair && (table[i].pair != pair || table[i].ports != ports))
+        i = (i + 1) & (cap - 1);
+    return &table[i];
+}
+
+static int known_grow(struct sim *s)
+{
+    const uint32_t cap = s->known_cap ? 2 * s->known_cap : 256;
+    struct known_path *table = calloc(cap, sizeof *table);
+
+    if (!table)
+        return WH_ERR_NOMEM;
+    for (uint32_t i = 0; i < s->known_cap; i++)
+        if (s->known[i].pair)
+            *known_slot(table, cap, s->known[i].pair, s->known[i].ports) = s->known[i];
+    free(s->known);
+    s->known = table;
+    s->known_cap = cap;
+    return 0;
+}
+
+/* The network has changed: every connection chooses anew. */
+static void known_clear(struct sim *s)
+{
+    free(s->known);
+    s->known = NULL;
+    s->known_count = s->known_cap = 0;
+}
+
+/* Returns 0 if there is no path now. */
+static int search_paths(struct sim *s, uint32_t flow, struct known_path *k)
+{
+    const uint32_t want = s->cfg.routing == ROUTING_SPRAY ? s->cfg.spray_paths : 1;
+    uint16_t ack_count;
+    const int links = store_paths(s, flow, 0, want, &k->path, &k->path_stride, &k->path_count);
+
+    if (!links || !store_paths(s, flow, 1, k->path_count, &k->ack_path, &k->ack_stride, &ack_count))
+        return 0;
+    k->hops = (uint16_t)links;
+    return links;
+}
+
+static void take_paths(struct flow_tx *t, const struct known_path *k)
+{
+    t->path = k->path;
+    t->path_stride = k->path_stride;
+    t->path_count = k->path_count;
+    t->ack_path = k->ack_path;
+    t->ack_stride = k->ack_stride;
+    t->hops = k->hops;
 }
 
 /* Returns 0 if there is no path now. */
 static int choose_paths(struct sim *s, uint32_t flow)
 {
-    struct flow_tx *t = &s->tx[flow];
-    const uint32_t want = s->cfg.routing == ROUTING_SPRAY ? s->cfg.spray_paths : 1;
-    uint32_t row = 0, ack_row = 0;
-    uint16_t stride, ack_stride, count, ack_count;
-    const int links = store_paths(s, flow, 0, want, &row, &stride, &count);
+    const struct flow_spec *f = &s->spec[flow];
+    struct known_path found = {
+        .pair = ((uint64_t)f->src << 32 | f->dst) + 1,
+        .ports = (uint32_t)s->result[flow].sport << 16 | f->dport,
+    };
+    const int has_given = find_given(s, flow, 0) || find_given(s, flow, 1);
+    struct known_path *slot = NULL;
 
-    if (!links || !store_paths(s, flow, 1, count, &ack_row, &ack_stride, &ack_count))
+    if (!has_given && (2 * s->known_count < s->known_cap || !known_grow(s)))
+        slot = known_slot(s->known, s->known_cap, found.pair, found.ports);
+    if (slot && slot->pair) {
+        take_paths(&s->tx[flow], slot);
+        return slot->hops;
+    }
+    if (!search_paths(s, flow, &found))
         return 0;
-    t->path = row;
-    t->path_stride = stride;
-    t->path_count = count;
-    t->ack_path = ack_row;
-    t->ack_stride = ack_stride;
-    t->hops = (uint16_t)links;
-    return links;
+    take_paths(&s->tx[flow], &found);
+    if (slot) {
+        *slot = found;
+        s->known_count++;
+    }
+    return found.hops;
 }
 
 /* ---- opening and closing ---- */
@@ -293,7 +357,7 @@ int flow_open(struct sim *s, uint32_t flow)
     res->hops = t->hops;
     res->ideal_ps = ideal_ps(s, t->size, rtt, rate);
     s->flow_active++;
-    use_paths(s, flow, 1);
+    use_paths(s, t, 1);
     if (s->cfg.recovery == RECOVERY_SELECTIVE_REPEAT) {
         rc = irn_open(s, flow);
         if (rc)
@@ -319,7 +383,7 @@ void flow_close(struct sim *s, uint32_t flow)
 
     res->acked_bytes = t->snd_una < t->size ? t->snd_una : t->size;
     res->retx_bytes = t->retx_bytes;
-    use_paths(s, flow, -1);
+    use_paths(s, t, -1);
     if (t->irn)
         irn_close(s, flow);
     s->flow_active--;
@@ -357,16 +421,16 @@ static int move_to_port(struct sim *s, uint32_t flow, uint32_t port)
 static int reroute(struct sim *s, uint32_t flow)
 {
     struct flow_tx *t = &s->tx[flow];
+    const struct flow_tx before = *t;
     int rc;
 
     if (is_given(s, flow) && path_is_up(s, t->path) && path_is_up(s, t->ack_path))
         return 0;
-    use_paths(s, flow, -1);
-    if (!choose_paths(s, flow)) {
-        use_paths(s, flow, 1); /* keeps the dead path until a link comes up or it gives up */
-        return 0;
-    }
-    use_paths(s, flow, 1);
+    if (!choose_paths(s, flow))
+        return 0; /* keeps the dead path until a link comes up or it gives up */
+    /* in this order: a port that stays in use keeps its INT counter */
+    use_paths(s, t, 1);
+    use_paths(s, &before, -1);
     rc = move_to_port(s, flow, s->path[t->path]);
     s->result[flow].hops = t->hops;
     t->bypass_ps = ack_path_ps(s, t->ack_path);
@@ -377,6 +441,7 @@ int flow_reroute_all(struct sim *s)
 {
     int rc = 0;
 
+    known_clear(s);
     for (uint32_t f = 0; f < s->flow_count && !rc; f++) {
         if (s->result[f].state == FLOW_NOPATH) {
             s->flow_nopath--;

@@ -263,6 +263,13 @@ struct sim {
         uint32_t count;
     } * pairs;
     uint32_t pair_count, pair_cap;
+    struct known_path { /* paths of connections seen; open addressing */
+        uint64_t pair;  /* (src << 32 | dst) + 1, 0 = free */
+        uint32_t ports; /* sport << 16 | dport */
+        uint32_t path, ack_path;
+        uint16_t path_count, path_stride, ack_stride, hops;
+    } * known;
+    uint32_t known_count, known_cap;
 
     struct control *control; /* binary heap by (time, kind, seq) */
     uint32_t control_count, control_cap;

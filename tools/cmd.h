@@ -15,8 +15,10 @@
 #define EXIT_BAD_INPUT 2  /* an input or the command line is wrong */
 
 int cmd_run(int argc, char **argv, FILE *out, FILE *err);
+int cmd_run_foreign(int argc, char **argv, FILE *out, FILE *err); /* called by cmd_run */
 int cmd_check(int argc, char **argv, FILE *out, FILE *err);
 int cmd_gen(int argc, char **argv, FILE *out, FILE *err);
+int cmd_bench(int argc, char **argv, FILE *out, FILE *err);
 int cmd_compare(int argc, char **argv, FILE *out, FILE *err);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "load.h"
 #include "scenario_yaml.h"
+#include "workload_run.h"
 
 #include <errno.h>
 #include <string.h>
@@ -50,6 +51,8 @@ int cmd_check(int argc, char **argv, FILE *out, FILE *err)
     rc = load_scenario(&o, &sc, &sink, &e);
     if (!rc && scenario_print(&sc, out))
         rc = err_set(&e, WH_ERR_IO, NULL, 0, "cannot print the scenario: %s", strerror(errno));
+    if (!rc && sc.llm)
+        rc = workload_print_counts(&sc, out, &e);
     if (!rc)
         rc = check_network(&sc, &sink, &e);
     scenario_fini(&sc);

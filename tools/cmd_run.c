@@ -7,12 +7,14 @@
 #include "cmd.h"
 
 #include "describe.h"
+#include "foreign_options.h"
 #include "load.h"
 #include "output_fct.h"
 #include "output_logs.h"
 #include "output_summary.h"
 #include "progress.h"
 #include "units.h"
+#include "workload_run.h"
 
 #include <inttypes.h>
 #include <signal.h>
@@ -33,6 +35,8 @@ struct run {
     struct out_set outputs;
     struct out_file *fct_csv, *fct_txt, *summary; /* rows of outputs; fct_csv may be NULL */
     struct run_logs *logs;
+    struct workload_outputs workload_files; /* rows of outputs */
+    struct workload_run *workload;          /* NULL: the scenario has none */
     struct progress progress;
     double wall_s, cpu_s;
     int is_complete;
@@ -42,7 +46,9 @@ struct run {
 static void print_help(FILE *out)
 {
     fprintf(out,
-            "usage: wormhole run SCENARIO.yaml | --hpcc CONFIG.txt [options]\n\n"
+            "usage: wormhole run SCENARIO.yaml | --hpcc CONFIG.txt [options]\n"
+            "       wormhole run --goal | --cm | --simai | --astra ...: workloads of other tools,\n"
+            "                    see 'wormhole run --goal --help'\n\n"
             "  -o DIR, --output DIR   output folder, created if missing [" OPTIONS_DEFAULT_DIR "]\n"
             "  --paths FILE           paths of the flows (with --hpcc)\n"
             "  --set KEY=VALUE        override a setting (dotted name; with --hpcc a key of the\n"
@@ -54,7 +60,8 @@ static void print_help(FILE *out)
             "  --fct-csv yes|no       write fct.csv [yes]\n"
             "  --quiet                no table and no start line\n"
             "  --progress auto|off|json   progress on standard error [auto: on a terminal]\n\n"
-            "Writes fct.csv, fct.txt (HPCC format) and summary.json into the folder.\n"
+            "Writes fct.csv, fct.txt (HPCC format) and summary.json into the folder, and for a\n"
+            "workload collectives.csv and trace.json (for Perfetto).\n"
             "Exit codes: 0 done, 1 the run failed or was interrupted, 2 bad input.\n");
 }
 
@@ -113,6 +120,10 @@ static int open_outputs(struct run *r, struct err_info *e)
         rc = open_in_dir(r, "fct.csv", &r->fct_csv, e);
     if (!rc)
         rc = open_fct_txt(r, e);
+    if (!rc && r->sc.llm)
+        rc = open_in_dir(r, "collectives.csv", &r->workload_files.collectives, e);
+    if (!rc && r->sc.llm)
+        rc = open_in_dir(r, "trace.json", &r->workload_files.trace, e);
     if (!rc)
         rc = run_logs_open(&r->logs, &r->sc, r->sc.topo, r->o.out_dir, r->dir, &r->outputs, e);
     return rc;
@@ -132,7 +143,9 @@ static int prepare(struct run *r, struct err_info *e)
     if (rc)
         return rc;
     sim_set_hooks(r->s, &hooks);
-    return run_logs_attach(r->logs, r->s);
+    if (r->sc.llm)
+        rc = workload_run_create(&r->workload, &r->sc, r->s, &r->workload_files, on_poll, r, e);
+    return rc ? rc : run_logs_attach(r->logs, r->s);
 }
 
 static void print_start(const struct run *r)
@@ -147,10 +160,14 @@ static void print_start(const struct run *r)
                 "wormhole: warning: --threads %" PRId64 " accepted, no effect: the serial "
                 "engine uses one thread\n",
                 r->o.threads);
-    if (!r->o.quiet)
-        fprintf(r->err, "wormhole: %u hosts, %u flows, congestion control %s\n",
-                sim_topo(r->s)->host_count, sim_flow_count(r->s),
-                describe_cc(sim_config(r->s), cc, sizeof cc));
+    if (r->o.quiet)
+        return;
+    if (r->workload)
+        fprintf(r->err, "wormhole: workload: %u ranks, %u micro-batches, %u iterations\n",
+                llm_rank_count(r->sc.llm), r->sc.llm->micro_batches, r->sc.llm->iterations);
+    fprintf(r->err, "wormhole: %u hosts, %u flows, congestion control %s\n",
+            sim_topo(r->s)->host_count, sim_flow_count(r->s),
+            describe_cc(sim_config(r->s), cc, sizeof cc));
 }
 
 static double cpu_clock_s(void)
@@ -162,14 +179,30 @@ static double cpu_clock_s(void)
            (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
 }
 
+static int run_all(struct run *r, struct err_info *e)
+{
+    if (stop_signal)
+        return WH_ERR_INTERRUPTED;
+    return r->workload ? workload_run_execute(r->workload, r->s, e) : sim_run(r->s, TIME_NEVER);
+}
+
+static void say_failure(const struct run *r, int rc, const struct err_info *e)
+{
+    fprintf(r->err, "wormhole: the simulation failed: %s; results so far are written\n",
+            e->text[0] ? e->text : err_text(rc));
+    if (r->workload && rc == WH_ERR_INPUT)
+        workload_run_blocked(r->workload, r->err);
+}
+
 /* Returns 0 or EXIT_RUN_FAILED, having said why. */
 static int simulate(struct run *r)
 {
     const double wall_s = progress_clock_s(), cpu_s = cpu_clock_s();
+    struct err_info e = {.text = ""};
     int rc;
 
     progress_init(&r->progress, r->err, r->o.quiet ? PROGRESS_OFF : r->o.progress);
-    rc = stop_signal ? WH_ERR_INTERRUPTED : sim_run(r->s, TIME_NEVER);
+    rc = run_all(r, &e);
     r->wall_s = progress_clock_s() - wall_s;
     r->cpu_s = cpu_clock_s() - cpu_s;
     r->is_complete = rc == 0;
@@ -178,8 +211,7 @@ static int simulate(struct run *r)
         fprintf(r->err, "wormhole: interrupted by %s; results so far are written\n",
                 stop_signal == SIGTERM ? "SIGTERM" : "SIGINT");
     else if (rc)
-        fprintf(r->err, "wormhole: the simulation failed: %s; results so far are written\n",
-                err_text(rc));
+        say_failure(r, rc, &e);
     return rc ? EXIT_RUN_FAILED : 0;
 }
 
@@ -251,6 +283,8 @@ static int write_files(struct run *r, struct run_record *record, struct err_info
         output_fct_csv(r->fct_csv, r->s);
     output_fct_txt(r->fct_txt, r->s);
     rc = run_logs_finish(r->logs);
+    if (!rc && r->workload)
+        rc = workload_run_finish(r->workload);
     if (rc)
         return rc;
     if (out_flush(&r->outputs, e))
@@ -272,10 +306,15 @@ static int write_results(struct run *r, struct err_info *e)
                                 .wall_s = r->wall_s,
                                 .cpu_s = r->cpu_s,
                                 .peak_rss_bytes = peak_rss_bytes()};
+    struct workload_figures workload;
     int rc = figures_collect(&f, r->s);
 
     if (rc)
         return rc;
+    if (r->workload) {
+        workload_run_figures(r->workload, &workload);
+        record.workload = &workload;
+    }
     rc = write_files(r, &record, e);
     if (rc)
         return rc;
@@ -306,9 +345,11 @@ int cmd_run(int argc, char **argv, FILE *out, FILE *err)
 {
     struct err_info e = {.text = ""};
     struct run r = {.out = out, .err = err};
-    int rc = options_parse_run(argc, argv, &r.o, &e);
-    int code;
+    int rc, code;
 
+    if (foreign_is_asked(argc, argv))
+        return cmd_run_foreign(argc, argv, out, err);
+    rc = options_parse_run(argc, argv, &r.o, &e);
     if (rc == OPTIONS_HELP) {
         print_help(out);
         return EXIT_DONE;
@@ -322,6 +363,7 @@ int cmd_run(int argc, char **argv, FILE *out, FILE *err)
     code = rc ? load_exit_code(rc, &e, err) : run_and_write(&r);
     out_discard(&r.outputs); /* nothing is left in it after a run */
     run_logs_destroy(r.logs);
+    workload_run_destroy(r.workload);
     sim_destroy(r.s);
     scenario_fini(&r.sc);
     return code;

@@ -17,6 +17,7 @@ static const struct command {
     {"run", "simulate a scenario (YAML) or an HPCC configuration (--hpcc)", cmd_run},
     {"check", "validate the input, print the resolved scenario, run nothing", cmd_check},
     {"gen", "write a topology or a flow list in HPCC format", cmd_gen},
+    {"bench", "nccl-tests' table for a collective (bench collective)", cmd_bench},
     {"compare", "error of the flow completion times of one run against another", cmd_compare},
     {"help", "this text; 'wormhole COMMAND --help' explains a command", cmd_help},
     {"version", "version and commit", cmd_version},
@@ -79,7 +80,7 @@ int main(int argc, char **argv)
     c = find_command(argv[1]);
     if (!c) {
         fprintf(stderr,
-                "wormhole: found command '%s', expected one of run, check, gen, compare, "
+                "wormhole: found command '%s', expected one of run, check, gen, bench, compare, "
                 "help, version\n",
                 argv[1]);
         return EXIT_BAD_INPUT;

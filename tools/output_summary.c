@@ -8,6 +8,7 @@
 
 #include "config_keys.h"
 #include "output_fct.h"
+#include "output_workload.h"
 #include "units.h"
 #include "version.h"
 
@@ -113,6 +114,15 @@ static void put_head(struct object root, const struct run_record *r)
     put_count(root, "events", r->f->c.events);
     put_count(root, "packet_hops", r->f->c.packet_hops);
     put_real(root, "simulated_s", (double)sim_now_ps(r->s) / (double)PS_PER_S);
+}
+
+static void put_workload(struct object root, const struct workload_figures *f)
+{
+    if (!f)
+        return;
+    put(root, "iteration_time_s",
+        f->iterations_done ? json_real(f->iteration_time_s) : json_null());
+    put(root, "workload", output_workload_json(f));
 }
 
 static void put_topology(struct object root, const struct topo *t)
@@ -362,6 +372,7 @@ int output_summary_json(struct out_file *o, const struct run_record *r)
     char *text = NULL;
 
     put_head(root, r);
+    put_workload(root, r->workload);
     put_topology(root, sim_topo(r->s));
     put_flows(root, r);
     put_counters(root, &r->f->c);

@@ -8,6 +8,7 @@
 #include "figures.h"
 #include "out_file.h"
 #include "output_logs.h"
+#include "workload_run.h"
 
 /* What a summary is made from; nothing is owned. */
 struct run_record {
@@ -20,6 +21,7 @@ struct run_record {
     int is_complete;      /* 0: interrupted, or out of memory */
     double wall_s, cpu_s; /* of the simulation itself, without reading and set-up */
     int64_t peak_rss_bytes;
+    const struct workload_figures *workload; /* NULL without one */
 };
 
 /* output_summary_json - writes the file. Returns 0 or WH_ERR_NOMEM; write errors stay in @o. */

@@ -3,6 +3,7 @@
  */
 #include "output_fct.h"
 #include "output_summary.h"
+#include "output_workload.h"
 #include "units.h"
 
 #include "describe.h"
@@ -56,6 +57,8 @@ void output_summary_table(FILE *out, const struct run_record *r)
 
     fprintf(out, "scenario        %s%s\n", r->sc->name, r->is_complete ? "" : " (INCOMPLETE)");
     fprintf(out, "congestion ctl  %s\n", describe_cc(sim_config(r->s), cc, sizeof cc));
+    if (r->workload)
+        output_workload_table(out, r->workload);
     fprintf(out, "flows           %" PRIu64 " finished of %u\n", f->c.flows_finished,
             sim_flow_count(r->s));
     print_fct(out, f);

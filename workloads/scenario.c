@@ -26,6 +26,7 @@ void scenario_fini(struct scenario *sc)
     free(sc->path_nodes);
     free(sc->stragglers);
     free(sc->filter_ids);
+    free(sc->llm);
     free(sc->source_yaml);
     memset(sc, 0, sizeof *sc);
 }

@@ -48,6 +48,8 @@ enum log_kind {
     LOG_KIND_COUNT
 };
 
+struct llm_spec; /* llm.h */
+
 struct scenario {
     char name[128];
     struct topo *topo; /* owned until scenario_make_sim takes it */
@@ -66,6 +68,7 @@ struct scenario {
     char fct_path[512]; /* "" = default: fct.txt in the output folder */
     char fct_key[64];   /* the key that named it, for messages ("FCT_OUTPUT_FILE") */
     int is_hpcc;        /* came from an HPCC configuration */
+    struct llm_spec *llm;  /* owned (free), resolved; NULL: no training workload */
     char *source_yaml; /* owned (free), may be NULL: the resolved sections of the scenario file that
                           made topo, flows and paths; scenario_print repeats them */
 };

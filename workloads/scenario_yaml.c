@@ -304,6 +304,8 @@ static int load_sections(struct yaml_loader *l)
     if (rc == 0)
         rc = scenario_yaml__load_paths(l);
     if (rc == 0)
+        rc = scenario_yaml__load_workload(l);
+    if (rc == 0)
         rc = load_events(l);
     if (rc == 0)
         rc = load_stragglers(l);

@@ -34,6 +34,7 @@ int scenario_yaml__load(const char *path, const struct yaml_override *overrides,
 int scenario_yaml__load_topology(struct yaml_loader *l) WH_MUST_CHECK;
 int scenario_yaml__load_flows(struct yaml_loader *l) WH_MUST_CHECK;
 int scenario_yaml__load_paths(struct yaml_loader *l) WH_MUST_CHECK;
+int scenario_yaml__load_workload(struct yaml_loader *l) WH_MUST_CHECK; /* yaml_workload.c */
 
 /* yaml_load__refuse - "found F for <dotted>, expected E" with the place of @dotted; WH_ERR_INPUT.
  */

@@ -273,8 +273,11 @@ int text_real(const char *token, double *out)
 uint32_t text_distance(const char *a, const char *b)
 {
     uint32_t row[DISTANCE_BYTES_MAX + 1];
-    uint32_t a_chars = (uint32_t)strnlen(a, DISTANCE_BYTES_MAX);
-    uint32_t b_chars = (uint32_t)strnlen(b, DISTANCE_BYTES_MAX);
+    uint32_t a_chars = (uint32_t)strlen(a);
+    uint32_t b_chars = (uint32_t)strlen(b);
+
+    a_chars = a_chars < DISTANCE_BYTES_MAX ? a_chars : DISTANCE_BYTES_MAX;
+    b_chars = b_chars < DISTANCE_BYTES_MAX ? b_chars : DISTANCE_BYTES_MAX;
 
     for (uint32_t j = 0; j <= b_chars; j++)
         row[j] = j;

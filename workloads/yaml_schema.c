@@ -186,6 +186,7 @@ static const cyaml_schema_field_t scenario_fields[] = {
     SECTION(struct raw_scenario, "congestion_control", cc, cc_fields),
     SECTION(struct raw_scenario, "int", int_section, int_fields),
     SECTION(struct raw_scenario, "routing", routing, routing_fields),
+    SECTION(struct raw_scenario, "workload", workload, yaml_workload_fields),
     LIST(struct raw_scenario, flows, &flow_entry),
     LIST(struct raw_scenario, paths, &path_entry),
     LIST(struct raw_scenario, events, &event_entry),

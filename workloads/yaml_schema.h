@@ -13,6 +13,7 @@
 #include "scenario.h"
 #include "topogen.h"
 #include "yaml_setting.h"
+#include "yaml_workload.h"
 
 #include <cyaml/cyaml.h>
 
@@ -340,6 +341,7 @@ struct raw_scenario {
     struct raw_cc cc;
     struct raw_int int_section;
     struct raw_routing routing;
+    struct raw_workload workload;
     struct raw_flow *flows;
     struct raw_path *paths;
     struct raw_event *events;

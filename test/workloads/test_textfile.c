@@ -100,3 +100,14 @@ Test(textfile, reals_are_finite_decimals)
         cr_expect_eq(text_real(bad[i], &value), WH_ERR_INPUT, "%s", bad[i]);
     cr_expect_eq(value, -0.25);
 }
+
+Test(textfile, the_nearest_word_is_found_without_regard_to_case)
+{
+    static const char *const list[] = {"alpha", "beta", "GAMMA", NULL};
+
+    cr_expect_eq(text_distance("kitten", "sitting"), 3);
+    cr_expect_eq(text_distance("", "abc"), 3);
+    cr_expect_eq(text_distance("Same", "sAME"), 0);
+    cr_expect_str_eq(text_nearest("bate", list), "beta");
+    cr_expect_str_eq(text_nearest("gama", list), "GAMMA");
+}
