@@ -4,7 +4,9 @@
  * Invariants: events in the open bucket have slot <= cur_slot; those in closed buckets have
  * cur_slot < slot < cur_slot + bucket_count; those in the heap have slot >= cur_slot +
  * bucket_count, or the calendar is heap-only. So the first pending event is in the open bucket
- * unless that is empty.
+ * unless that is empty. Where thousands of events share an instant (a collective that starts
+ * everywhere at once), keeping the open bucket sorted would move half of them for each one that
+ * comes in between: such latecomers go to a heap of their own, and the first of both is next.
  */
 #include "calendar.h"
 
@@ -14,6 +16,7 @@
 #define BUCKET_COUNT 4096u
 #define HEAP_ONLY_MAX 48u /* above it the heap's log n costs more than the buckets' cache lines */
 #define SORT_SMALL 12u
+#define SHIFT_MAX 64u /* events that an insertion into the open bucket moves at most */
 
 struct cal_node {
     struct event ev;
@@ -83,6 +86,37 @@ static void heap_pop(struct calendar *c)
 
 /* ---- the open bucket ---- */
 
+/* Returns 0, or -1 if @count does not fit and cannot be made to. */
+static int late_reserve(struct calendar *c, uint32_t count)
+{
+    const uint32_t cap = c->late_cap ? 2 * c->late_cap : 256;
+    struct event *p;
+
+    if (count <= c->late_cap)
+        return 0;
+    p = realloc(c->late, cap * sizeof *p);
+    if (!p) {
+        c->failed = 1;
+        return -1;
+    }
+    c->late = p;
+    c->late_cap = cap;
+    return 0;
+}
+
+int calendar_late_is_first(const struct calendar *c)
+{
+    return c->cur_head == c->cur_count || event_before(&c->late[0], &c->cur[c->cur_head]);
+}
+
+void calendar_pop_late(struct calendar *c)
+{
+    const struct event last = c->late[--c->late_count];
+
+    if (c->late_count > 0)
+        heap_sift_down(c->late, c->late_count, &last);
+}
+
 static int cur_reserve(struct calendar *c, uint32_t count)
 {
     uint32_t cap = c->cur_cap ? c->cur_cap : 64;
@@ -109,6 +143,12 @@ static void cur_insert(struct calendar *c, const struct event *e)
 
     if (c->cur_head == c->cur_count)
         c->cur_head = c->cur_count = 0;
+    if (c->cur_count - c->cur_head > SHIFT_MAX &&
+        event_before(e, &c->cur[c->cur_count - SHIFT_MAX])) {
+        if (!late_reserve(c, c->late_count + 1))
+            heap_sift_up(c->late, c->late_count++, e);
+        return;
+    }
     if (cur_reserve(c, c->cur_count + 1))
         return;
     i = c->cur_count++;
@@ -311,6 +351,7 @@ void calendar_fini(struct calendar *c)
     free(c->occupied);
     free(c->node);
     free(c->heap);
+    free(c->late);
     memset(c, 0, sizeof *c);
 }
 
@@ -374,5 +415,5 @@ int calendar_refill(struct calendar *c, int64_t limit)
 
 uint32_t calendar_count(const struct calendar *c)
 {
-    return c->cur_count - c->cur_head + c->stored + c->heap_count;
+    return c->cur_count - c->cur_head + c->late_count + c->stored + c->heap_count;
 }

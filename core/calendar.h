@@ -88,6 +88,8 @@ struct calendar {
     uint32_t node_free, node_cap;
     struct event *heap; /* shape: [heap_cap], 4-ary min-heap */
     uint32_t heap_count, heap_cap;
+    struct event *late; /* shape: [late_cap], 4-ary min-heap: of the open bucket, not in cur */
+    uint32_t late_count, late_cap;
     uint32_t shift_hint;
     int failed; /* out of memory: an event was lost; checked between rounds */
 };
@@ -110,9 +112,16 @@ void calendar_push(struct calendar *c, const struct event *e);
  */
 int calendar_refill(struct calendar *c, int64_t limit);
 
+/* Is the first latecomer the first event (if there are any)? And its removal. Internal to the next
+ * two. */
+int calendar_late_is_first(const struct calendar *c);
+void calendar_pop_late(struct calendar *c);
+
 /* calendar_peek - the first event, NULL if there is none. Valid until the next call. */
 static inline const struct event *calendar_peek(struct calendar *c)
 {
+    if (__builtin_expect(c->late_count > 0, 0) && calendar_late_is_first(c))
+        return &c->late[0];
     if (c->cur_head == c->cur_count && !calendar_refill(c, INT64_MAX))
         return NULL;
     return &c->cur[c->cur_head];
@@ -122,15 +131,18 @@ static inline const struct event *calendar_peek(struct calendar *c)
  */
 static inline int calendar_pop(struct calendar *c, int64_t limit, struct event *out)
 {
-    const struct event *e;
-
+    if (__builtin_expect(c->late_count > 0, 0) && calendar_late_is_first(c)) {
+        if (c->late[0].time > limit)
+            return 0;
+        *out = c->late[0];
+        calendar_pop_late(c);
+        return 1;
+    }
     if (c->cur_head == c->cur_count && !calendar_refill(c, limit))
         return 0;
-    e = &c->cur[c->cur_head];
-    if (e->time > limit)
+    if (c->cur[c->cur_head].time > limit)
         return 0;
-    *out = *e;
-    c->cur_head++;
+    *out = c->cur[c->cur_head++];
     return 1;
 }
 
