@@ -10,6 +10,7 @@
 #include <string.h>
 
 static const char *const cc_names[] = {"none", "dcqcn", "hpcc", "timely", "dctcp", "swift", NULL};
+static const char *const order_names[] = {"canonical", "ns3", NULL};
 static const char *const ack_names[] = {"priority", "in-data", "bypass", NULL};
 static const char *const recovery_names[] = {"go-back-n", "go-back-0", "selective-repeat", NULL};
 static const char *const rto_names[] = {"off", "on", NULL};
@@ -26,6 +27,7 @@ static const struct config_key keys[] = {
     KEY(seed, CONFIG_U64),
     KEY(end_ps, CONFIG_TIME),
     KEY(round_ps, CONFIG_TIME),
+    NAMED(order, order_names),
     KEY(payload_bytes, CONFIG_U32),
     KEY(header_bytes, CONFIG_U32),
     KEY(ack_bytes, CONFIG_U32),

@@ -12,6 +12,7 @@
 WORDS(yaml_switch, {"true", 1}, {"false", 0}, {"on", 1}, {"off", 0}, {"yes", 1}, {"no", 0});
 WORDS(yaml_never, {"never", TIME_NEVER});
 WORDS(yaml_rounding, {"1ps", 1}, {"1ns", PS_PER_NS});
+WORDS(yaml_orders, {"canonical", ORDER_CANONICAL}, {"ns3", ORDER_NS3});
 WORDS(yaml_scopes, {"pair", 0}, {"global", 1});
 WORDS(yaml_ack_modes, {"priority", ACK_PRIORITY}, {"in-data", ACK_IN_DATA}, {"bypass", ACK_BYPASS});
 WORDS(yaml_recovery_modes, {"go-back-n", RECOVERY_GO_BACK_N}, {"go-back-0", RECOVERY_GO_BACK_0},

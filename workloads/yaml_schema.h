@@ -30,7 +30,8 @@
 #define YAML_RUN_KEYS(X)                                                                           \
     X(seed, SEED, seed, 0, 0, NULL)                                                                \
     X(end, TIME, end_ps, 0, YAML_TIME_MAX, yaml_never)                                             \
-    X(rounding, WORD, round_ps, 0, 0, yaml_rounding)
+    X(rounding, WORD, round_ps, 0, 0, yaml_rounding)                                               \
+    X(order, WORD, order, 0, 0, yaml_orders)
 
 #define YAML_HOST_KEYS(X)                                                                          \
     X(payload, BYTES, payload_bytes, 1, 65000, NULL)                                               \
