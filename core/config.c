@@ -109,20 +109,27 @@ static void init_congestion_control(struct sim_config *c)
     c->int_multi = 4;
 }
 
-static void init_switch(struct sim_config *c)
+void config_ecn_defaults(struct sim_config *c)
 {
     static const int64_t rates_gbps[] = {25, 40, 50, 100, 200, 400};
+    const int is_step = c->cc == CC_DCTCP;
 
-    c->buffer_bytes = 32 * MIB;
-    c->pfc = 1;
-    c->ecn = 1;
+    c->ecn_row_count = 0;
     for (size_t i = 0; i < sizeof rates_gbps / sizeof *rates_gbps; i++)
         c->ecn_rows[c->ecn_row_count++] = (struct ecn_row){
             .rate_bps = rates_gbps[i] * GBPS,
-            .kmin_bytes = rates_gbps[i] * 4000,
-            .kmax_bytes = rates_gbps[i] * 16000,
-            .pmax = 0.2,
+            .kmin_bytes = rates_gbps[i] * (is_step ? 650 : 4000),
+            .kmax_bytes = rates_gbps[i] * (is_step ? 650 : 16000),
+            .pmax = is_step ? 1.0 : 0.2,
         };
+}
+
+static void init_switch(struct sim_config *c)
+{
+    c->buffer_bytes = 32 * MIB;
+    c->pfc = 1;
+    c->ecn = 1;
+    config_ecn_defaults(c);
     c->pfc_reserve_bytes = 4096;
     c->pfc_headroom_bytes = -1;
     c->pfc_resume_offset_bytes = 3072;

@@ -170,6 +170,13 @@ struct sim_config {
 
 void config_init(struct sim_config *c);
 
+/*
+ * config_ecn_defaults - the threshold rows for the congestion control in @c: RED-like for all (4 KB
+ * and 16 KB per Gb/s, 20 %), a step at 0.65 KB per Gb/s for DCTCP, which reacts to the share of
+ * marks. Source: presets of the reference; for DCTCP its recorded runs.
+ */
+void config_ecn_defaults(struct sim_config *c);
+
 /* config_check - ranges and combinations. Returns 0 or WH_ERR_INPUT with a sentence in @e. */
 int config_check(const struct sim_config *c, struct err_info *e) WH_MUST_CHECK;
 

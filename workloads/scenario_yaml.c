@@ -113,8 +113,10 @@ static int load_thresholds(struct yaml_loader *l)
     struct sim_config *cfg = &l->sc->cfg;
     char dotted[DOTTED_BYTES];
 
-    if (!yaml_doc_has(l->doc, "switch.ecn.thresholds"))
-        return 0; /* the defaults stay */
+    if (!yaml_doc_has(l->doc, "switch.ecn.thresholds")) {
+        config_ecn_defaults(cfg);
+        return 0;
+    }
     cfg->ecn_row_count = 0;
     for (uint32_t i = 0; i < ecn->thresholds_count; i++) {
         struct ecn_row row = {0};
