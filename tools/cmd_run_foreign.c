@@ -37,7 +37,8 @@ struct foreign_run {
     struct dag_record *record;
     const char *dir;
     struct out_set outputs;
-    struct out_file *fct_csv, *fct_txt, *summary, *flows, *goal; /* rows of outputs; may be NULL */
+    struct out_file *fct_csv, *fct_txt, *summary; /* rows of outputs; may be NULL */
+    struct out_file *flows, *goal, *groups;       /* exports, likewise */
     struct run_logs *logs;
     struct foreign_report report;
     struct progress progress;
@@ -133,6 +134,21 @@ static int open_dag_files(struct foreign_run *r, struct err_info *e)
     return rc;
 }
 
+static int open_exports(struct foreign_run *r, struct err_info *e)
+{
+    char path[OUT_PATH_MAX];
+    int rc = 0;
+
+    if (r->o.export_flows)
+        rc = out_open(&r->outputs, r->o.export_flows, "--export-flows", &r->flows, e);
+    if (!rc && r->o.export_goal)
+        rc = out_open(&r->outputs, r->o.export_goal, "--export-goal", &r->goal, e);
+    if (rc || !r->o.export_et)
+        return rc;
+    (void)snprintf(path, sizeof path, "%s.groups.json", r->o.export_et);
+    return out_open(&r->outputs, path, "--export-et", &r->groups, e);
+}
+
 static int open_outputs(struct foreign_run *r, struct err_info *e)
 {
     int rc = out_make_dir(r->dir, dir_key(r), e);
@@ -145,10 +161,8 @@ static int open_outputs(struct foreign_run *r, struct err_info *e)
         rc = open_fct_txt(r, e);
     if (!rc && has_dag(r))
         rc = open_dag_files(r, e);
-    if (!rc && r->o.export_flows)
-        rc = out_open(&r->outputs, r->o.export_flows, "--export-flows", &r->flows, e);
-    if (!rc && r->o.export_goal)
-        rc = out_open(&r->outputs, r->o.export_goal, "--export-goal", &r->goal, e);
+    if (!rc)
+        rc = open_exports(r, e);
     if (!rc)
         rc = run_logs_open(&r->logs, &r->f.sc, r->f.sc.topo, r->o.out_dir, r->dir, &r->outputs, e);
     return rc;
@@ -159,18 +173,12 @@ static int open_outputs(struct foreign_run *r, struct err_info *e)
 static int make_dag(struct foreign_run *r, struct err_info *e)
 {
     struct dag_spec spec = {.start_ps = 0};
-    struct run_job *j = &r->f.job;
     int rc = 0;
 
-    if (r->f.llm) {
+    if (r->f.llm)
         llm_dag_spec(r->f.llm, &spec);
-    } else {
-        spec.place = &j->place;
-        spec.groups = &j->groups;
-        spec.program = j->program;
-        spec.stream_count = j->stream_count;
-        spec.event_count = j->event_count;
-    }
+    else
+        run_job_fill(&r->f.job, &spec);
     spec.poll = on_poll;
     spec.poll_ctx = r;
     foreign_report_begin(&r->report, &spec);
@@ -178,8 +186,8 @@ static int make_dag(struct foreign_run *r, struct err_info *e)
         rc = dag_record_create(&r->record, &spec);
     if (!rc)
         rc = dag_create(&r->d, &spec, e);
-    if (!rc && j->attach)
-        j->attach(j->impl, r->d);
+    if (!rc)
+        run_job_attach(&r->f.job, r->d);
     return rc;
 }
 
@@ -314,28 +322,30 @@ static int report_unfinished(const struct foreign_run *r)
 
 /* ---- results ---- */
 
+static int export_trace(struct foreign_run *r, uint32_t rank, struct err_info *e)
+{
+    char path[OUT_PATH_MAX];
+    const int chars = snprintf(path, sizeof path, "%s.%" PRIu32 ".et", r->o.export_et, rank);
+    FILE *f = chars > 0 && (size_t)chars < sizeof path ? fopen(path, "wb") : NULL;
+    int rc;
+
+    if (!f)
+        return err_set(e, WH_ERR_IO, path, 0, "--export-et: cannot be opened: %s", strerror(errno));
+    rc = export_et_rank(f, r->record, rank, e);
+    if (fclose(f) && !rc)
+        rc = err_set(e, WH_ERR_IO, path, 0, "--export-et: cannot be written: %s", strerror(errno));
+    if (rc)
+        (void)remove(path);
+    return rc;
+}
+
+/* The traces are too many to be open all the time; the file of groups stands for them. */
 static int export_traces(struct foreign_run *r, struct err_info *e)
 {
-    const uint32_t rank_count = r->record->place->rank_count;
-    char path[OUT_PATH_MAX];
-    int rc = 0;
+    int rc = export_et_groups(r->groups->f, r->record);
 
-    for (uint32_t i = 0; i <= rank_count && !rc; i++) {
-        const char *prefix = r->o.export_et;
-        const int chars = i < rank_count ? snprintf(path, sizeof path, "%s.%u.et", prefix, i)
-                                         : snprintf(path, sizeof path, "%s.groups.json", prefix);
-        FILE *f = chars > 0 && (size_t)chars < sizeof path ? fopen(path, "wb") : NULL;
-
-        if (!f)
-            return err_set(e, WH_ERR_IO, path, 0, "--export-et: cannot be opened: %s",
-                           strerror(errno));
-        rc = i < rank_count ? export_et_rank(f, r->record, i, e) : export_et_groups(f, r->record);
-        if (fclose(f) && !rc)
-            rc = err_set(e, WH_ERR_IO, path, 0, "--export-et: cannot be written: %s",
-                         strerror(errno));
-        if (rc)
-            (void)remove(path);
-    }
+    for (uint32_t i = 0; i < r->record->place->rank_count && !rc; i++)
+        rc = export_trace(r, i, e);
     return rc;
 }
 

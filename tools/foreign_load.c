@@ -76,8 +76,7 @@ static int load_htsim_topology(struct foreign *f, const char *path, const struct
 }
 
 static int load_scenario_network(struct foreign *f, const struct foreign_options *o,
-                                 const char *path, const struct warn_sink *sink,
-                                 struct err_info *e)
+                                 const char *path, const struct warn_sink *sink, struct err_info *e)
 {
     struct yaml_override sets[OPTIONS_SETS_MAX + 1];
     uint32_t count = o->set_count;
@@ -181,8 +180,7 @@ static int load_goal(struct foreign *f, const struct foreign_options *o,
     return rc;
 }
 
-static int check_nodes(const struct foreign *f, const struct foreign_options *o,
-                       struct err_info *e)
+static int check_nodes(const struct foreign *f, const struct foreign_options *o, struct err_info *e)
 {
     if (!o->nodes || o->nodes == f->cm.node_count)
         return 0;
@@ -191,8 +189,8 @@ static int check_nodes(const struct foreign *f, const struct foreign_options *o,
                    o->nodes);
 }
 
-static int load_cm(struct foreign *f, const struct foreign_options *o,
-                   const struct warn_sink *sink, struct err_info *e)
+static int load_cm(struct foreign *f, const struct foreign_options *o, const struct warn_sink *sink,
+                   struct err_info *e)
 {
     int rc = htsim_read_cm(o->workload, &f->cm, sink, e);
 
@@ -233,9 +231,8 @@ static int load_simai_conf(struct foreign *f, const struct foreign_options *o,
                            const struct warn_sink *sink, struct err_info *e)
 {
     struct hpcc_override sets[OPTIONS_SETS_MAX];
-    struct simai_conf_options c = {.output_dir = o->out_dir,
-                                   .overrides = sets,
-                                   .override_count = o->set_count};
+    struct simai_conf_options c = {
+        .output_dir = o->out_dir, .overrides = sets, .override_count = o->set_count};
 
     int rc;
 
@@ -285,8 +282,7 @@ static int load_astra_files(struct foreign *f, const struct foreign_options *o,
     return rc;
 }
 
-static int check_astra(const struct foreign *f, const struct foreign_options *o,
-                       struct err_info *e)
+static int check_astra(const struct foreign *f, const struct foreign_options *o, struct err_info *e)
 {
     const struct astra_ranks ranks = {.trace_count = f->et.rank_count,
                                       .network_hosts = f->sc.topo->host_count,
@@ -359,10 +355,13 @@ static void apply_settings(struct foreign *f, const struct foreign_options *o)
 int foreign_load(struct foreign *f, const struct foreign_options *o, const struct warn_sink *sink,
                  struct err_info *e)
 {
-    static int (*const load[])(struct foreign *f, const struct foreign_options *o,
-                               const struct warn_sink *sink, struct err_info *e) = {
-        [FOREIGN_SCENARIO] = load_scenario, [FOREIGN_GOAL] = load_goal, [FOREIGN_CM] = load_cm,
-        [FOREIGN_SIMAI] = load_simai,       [FOREIGN_ASTRA] = load_astra};
+    static int (*const load[])(struct foreign * f, const struct foreign_options *o,
+                               const struct warn_sink *sink,
+                               struct err_info *e) = {[FOREIGN_SCENARIO] = load_scenario,
+                                                      [FOREIGN_GOAL] = load_goal,
+                                                      [FOREIGN_CM] = load_cm,
+                                                      [FOREIGN_SIMAI] = load_simai,
+                                                      [FOREIGN_ASTRA] = load_astra};
     int rc;
 
     scenario_init(&f->sc);

@@ -104,9 +104,9 @@ static const struct option_row rows[OPT_COUNT] = {
 
 int foreign_is_asked(int argc, char **argv)
 {
-    static const char *const words[] = {
-        "goal", "cm", "tm", "simai", "astra", "workload-configuration", "export-et",
-        "export-goal", "export-flows"};
+    static const char *const words[] = {"goal",      "cm",          "tm",
+                                        "simai",     "astra",       "workload-configuration",
+                                        "export-et", "export-goal", "export-flows"};
 
     for (int i = 1; i < argc; i++) {
         const char *a = argv[i];
@@ -155,8 +155,8 @@ void foreign_print_help(FILE *out)
 
 static int refuse(struct err_info *e, int row, const char *found, const char *expected)
 {
-    return err_set(e, WH_ERR_INPUT, NULL, 0, "--%s: found '%s', expected %s", rows[row].name,
-                   found, expected);
+    return err_set(e, WH_ERR_INPUT, NULL, 0, "--%s: found '%s', expected %s", rows[row].name, found,
+                   expected);
 }
 
 static int take_uint(int row, const char *text, int64_t lo, int64_t hi, uint32_t *out,
@@ -189,8 +189,7 @@ static int take_yes_no(int row, const char *text, int *out, struct err_info *e)
     return 0;
 }
 
-static int take_parameter(char key, const char *text, struct foreign_options *o,
-                          struct err_info *e)
+static int take_parameter(char key, const char *text, struct foreign_options *o, struct err_info *e)
 {
     static const char *const names[] = {"L", "g", "G"};
     int64_t v;
@@ -489,8 +488,7 @@ int foreign_parse(int argc, char **argv, struct foreign_options *o, struct err_i
     const char *value = NULL;
     int first = argc, row, rc;
 
-    *o = (struct foreign_options){
-        .compute_scale = 1, .comm_scale = 1, .end_ps = -1, .fct_csv = 1};
+    *o = (struct foreign_options){.compute_scale = 1, .comm_scale = 1, .end_ps = -1, .fct_csv = 1};
     run_goal_options_init(&o->goal);
     if (is_help_asked(argc, argv))
         return OPTIONS_HELP;

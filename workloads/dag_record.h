@@ -13,7 +13,7 @@
 #include "dag.h"
 
 struct record_node {
-    struct op op;                  /* op.name: see dag_record_name */
+    struct op op; /* op.name: see dag_record_name */
     uint32_t rank, stream;
     uint32_t dep_first, dep_count; /* rows of deps */
     uint32_t name;                 /* offset in text */

@@ -24,10 +24,10 @@ static int take_coll(const struct dag_record *r, const struct record_node *n, st
                      struct err_info *e)
 {
     static const int map[COLL_KIND_COUNT] = {
-        [COLL_ALL_REDUCE] = ET_ALL_REDUCE,         [COLL_REDUCE_SCATTER] = ET_REDUCE_SCATTER,
-        [COLL_ALL_GATHER] = ET_ALL_GATHER,         [COLL_ALL_TO_ALL] = ET_ALL_TO_ALL,
-        [COLL_BROADCAST] = ET_BROADCAST,           [COLL_REDUCE] = ET_REDUCE,
-        [COLL_SEND_RECV] = ET_COMM_COUNT,          [COLL_BARRIER] = ET_BARRIER};
+        [COLL_ALL_REDUCE] = ET_ALL_REDUCE, [COLL_REDUCE_SCATTER] = ET_REDUCE_SCATTER,
+        [COLL_ALL_GATHER] = ET_ALL_GATHER, [COLL_ALL_TO_ALL] = ET_ALL_TO_ALL,
+        [COLL_BROADCAST] = ET_BROADCAST,   [COLL_REDUCE] = ET_REDUCE,
+        [COLL_SEND_RECV] = ET_COMM_COUNT,  [COLL_BARRIER] = ET_BARRIER};
     const struct group *g = &r->groups->groups[n->op.group];
     const struct coll_call *c = &n->op.call;
 

@@ -9,9 +9,9 @@
 #include <stdio.h>
 
 /*
- * export_et_rank - the trace of one rank. Durations are whole us there, rounded to nearest, at least
- * 1; collectives of a group have its id, its row plus 1, as pg_name, unless all ranks are in it.
- * Errors: WH_ERR_INPUT (a collective that the format does not have), WH_ERR_IO, WH_ERR_NOMEM.
+ * export_et_rank - the trace of one rank. Durations are whole us there, rounded to nearest, at
+ * least 1; collectives of a group have its id, its row plus 1, as pg_name, unless all ranks are in
+ * it. Errors: WH_ERR_INPUT (a collective that the format does not have), WH_ERR_IO, WH_ERR_NOMEM.
  */
 int export_et_rank(FILE *f, const struct dag_record *r, uint32_t rank,
                    struct err_info *e) WH_MUST_CHECK;

@@ -33,8 +33,8 @@ struct instance {
     struct message *row;
     uint32_t count, first_tag;
     struct arrival *by_dst; /* shape: [count], by (receiver, inbox, row) */
-    uint32_t *first_src; /* shape: [members + 1] */
-    uint32_t *first_dst; /* shape: [members + 1], of by_dst */
+    uint32_t *first_src;    /* shape: [members + 1] */
+    uint32_t *first_dst;    /* shape: [members + 1], of by_dst */
     uint32_t joined;
 };
 
@@ -266,8 +266,8 @@ static void print_sends(struct goal_export *g, const struct instance *x, uint32_
         struct coll_send send;
 
         x->plan.ops->step(&x->plan, member, m->lane, m->step, &send);
-        fprintf(g->f, "s%" PRIu32 ": send %" PRId64 "b to %" PRIu32 " tag %" PRIu32
-                      " cpu %" PRIu32 "\n",
+        fprintf(g->f,
+                "s%" PRIu32 ": send %" PRId64 "b to %" PRIu32 " tag %" PRIu32 " cpu %" PRIu32 "\n",
                 k, m->bytes, x->plan.g->rank[m->dst], FIRST_TAG + k, cpu_of(n));
         if (m->step)
             fprintf(g->f, "s%" PRIu32 " requires s%" PRIu32 "\n", k, k - 1);
@@ -279,8 +279,7 @@ static void print_sends(struct goal_export *g, const struct instance *x, uint32_
     }
 }
 
-static void print_coll(struct goal_export *g, const struct record_node *n,
-                       const struct instance *x)
+static void print_coll(struct goal_export *g, const struct record_node *n, const struct instance *x)
 {
     const uint32_t member = group_member(x->plan.g, n->rank);
 

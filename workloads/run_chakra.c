@@ -39,10 +39,10 @@ struct run_chakra {
     struct dag_graph *graph;
     struct astra_groups found; /* from the traces */
     const struct astra_groups *groups;
-    uint32_t all_group, first_group;      /* first_group: of groups, in their order */
-    uint32_t dim_group[ASTRA_DIMS_MAX];   /* first of a dimension */
+    uint32_t all_group, first_group;    /* first_group: of groups, in their order */
+    uint32_t dim_group[ASTRA_DIMS_MAX]; /* first of a dimension */
     uint32_t dim_stride[ASTRA_DIMS_MAX];
-    struct ends *ends;                    /* shape: [node_count], of the trace under way */
+    struct ends *ends; /* shape: [node_count], of the trace under way */
     uint32_t *head;
     uint32_t head_count, head_cap;
     const struct warn_sink *sink;
@@ -54,9 +54,8 @@ struct run_chakra {
 static int refuse(const struct et_trace *t, const struct et_node *n, struct err_info *e,
                   const char *found, const char *expected)
 {
-    return err_set(e, WH_ERR_INPUT, t->path, 0,
-                   "node %" PRIu64 " (%.100s): found %s, expected %s", n->id,
-                   et_text(t, n->name), found, expected);
+    return err_set(e, WH_ERR_INPUT, t->path, 0, "node %" PRIu64 " (%.100s): found %s, expected %s",
+                   n->id, et_text(t, n->name), found, expected);
 }
 
 /* ---- groups ---- */
@@ -137,8 +136,7 @@ static int add_named_groups(struct run_chakra *r, struct run_job *j, struct err_
 }
 
 /* All sets of ranks that differ in dimension @d alone. */
-static int add_dim_groups(struct run_chakra *r, struct run_job *j, uint32_t d,
-                          struct err_info *e)
+static int add_dim_groups(struct run_chakra *r, struct run_job *j, uint32_t d, struct err_info *e)
 {
     const struct astra_logical *l = r->o.logical;
     const uint32_t stride = r->dim_stride[d], size = l->dim[d];
@@ -234,14 +232,14 @@ static int is_one_group(const struct run_chakra *r, const struct astra_impl *imp
     return r->o.logical->dim_count == 1 || !impl || impl->algo[0].is_one;
 }
 
-static int map_algo(const struct run_chakra *r, enum astra_coll c, uint32_t d,
-                    enum coll_kind kind, enum coll_algo *out, struct err_info *e)
+static int map_algo(const struct run_chakra *r, enum astra_coll c, uint32_t d, enum coll_kind kind,
+                    enum coll_algo *out, struct err_info *e)
 {
-    static const enum coll_algo map[ASTRA_ALGO_COUNT] = {
-        [ASTRA_ALGO_RING] = COLL_RING,
-        [ASTRA_ALGO_DIRECT] = COLL_DIRECT,
-        [ASTRA_ALGO_TREE] = COLL_TREE,
-        [ASTRA_ALGO_HALVING_DOUBLING] = COLL_HALVING};
+    static const enum coll_algo map[ASTRA_ALGO_COUNT] = {[ASTRA_ALGO_RING] = COLL_RING,
+                                                         [ASTRA_ALGO_DIRECT] = COLL_DIRECT,
+                                                         [ASTRA_ALGO_TREE] = COLL_TREE,
+                                                         [ASTRA_ALGO_HALVING_DOUBLING] =
+                                                             COLL_HALVING};
     const struct astra_impl *impl = impl_of(r, c);
 
     *out = COLL_AUTO;
@@ -317,8 +315,8 @@ static int plan_baseline(struct run_chakra *r, const struct run_job *j, uint32_t
 
 /* localBWAware: an all-reduce scatters on its way out and gathers on its way back. */
 static int plan_bw_aware(struct run_chakra *r, const struct run_job *j, uint32_t rank,
-                         const struct et_node *n, int64_t bytes, struct phase *out,
-                         uint32_t *count, struct err_info *e)
+                         const struct et_node *n, int64_t bytes, struct phase *out, uint32_t *count,
+                         struct err_info *e)
 {
     uint32_t dims[ASTRA_DIMS_MAX], dim_count = 0;
     int64_t held[ASTRA_DIMS_MAX];
@@ -348,9 +346,8 @@ static int plan_bw_aware(struct run_chakra *r, const struct run_job *j, uint32_t
 }
 
 /* The group that a node names. */
-static int find_group(const struct run_chakra *r, const struct run_job *j,
-                      const struct et_trace *t, const struct et_node *n, uint32_t *out,
-                      struct err_info *e)
+static int find_group(const struct run_chakra *r, const struct run_job *j, const struct et_trace *t,
+                      const struct et_node *n, uint32_t *out, struct err_info *e)
 {
     const char *name = et_text(t, n->group);
     const struct astra_group *g;
@@ -385,9 +382,9 @@ static uint32_t root_of(const struct run_job *j, const struct et_node *n, enum c
     return member == RANK_NONE ? 0 : member;
 }
 
-static int plan_collective(struct run_chakra *r, const struct run_job *j,
-                           const struct et_trace *t, const struct et_node *n, int64_t bytes,
-                           struct phase *out, uint32_t *count, struct err_info *e)
+static int plan_collective(struct run_chakra *r, const struct run_job *j, const struct et_trace *t,
+                           const struct et_node *n, int64_t bytes, struct phase *out,
+                           uint32_t *count, struct err_info *e)
 {
     const struct astra_impl *impl;
     enum coll_kind kind;
@@ -499,9 +496,8 @@ static int add_join(struct run_chakra *r, const struct et_trace *t, const struct
     return rc;
 }
 
-static int add_collective(struct run_chakra *r, const struct run_job *j,
-                          const struct et_trace *t, const struct et_node *n, struct ends *ends,
-                          struct err_info *e)
+static int add_collective(struct run_chakra *r, const struct run_job *j, const struct et_trace *t,
+                          const struct et_node *n, struct ends *ends, struct err_info *e)
 {
     const struct op op = op_of(t, n, OP_COLL);
     struct phase phases[PHASES_MAX];
@@ -518,8 +514,8 @@ static int add_collective(struct run_chakra *r, const struct run_job *j,
     if (!tails)
         return WH_ERR_NOMEM;
     for (uint32_t i = 0; i < chunk_count && !rc; i++) {
-        rc = plan_collective(r, j, t, n, piece_bytes(bytes, i, chunk_count), phases,
-                             &phase_count, e);
+        rc = plan_collective(r, j, t, n, piece_bytes(bytes, i, chunk_count), phases, &phase_count,
+                             e);
         if (!rc && phase_count)
             rc = add_chunk(r, t, &op, phases, phase_count, ends);
         if (!rc && phase_count)
@@ -607,8 +603,7 @@ static int add_memory(struct run_chakra *r, const struct et_trace *t, const stru
     if (!r->o.memory || r->o.memory->kind == ASTRA_MEMORY_NONE)
         return refuse(t, n, e, "an access to remote memory, of which there is none",
                       "a remote memory configuration other than NO_MEMORY_EXPANSION");
-    ps = (double)r->o.memory->latency_ps +
-         transfer_ps((double)n->tensor_bytes, r->o.memory->gbps);
+    ps = (double)r->o.memory->latency_ps + transfer_ps((double)n->tensor_bytes, r->o.memory->gbps);
     rc = take_duration(t, n, ps, &op, e);
     return rc ? rc : add_single(r, t, LANE_MEMORY, &op, ends);
 }
@@ -641,8 +636,8 @@ static int add_deps(struct run_chakra *r, const struct et_trace *t, uint32_t nod
         const uint32_t on = r->ends[t->deps[n->dep_first + i]].tail;
 
         for (uint32_t k = 0; k < ends->head_count; k++) {
-            const int rc = dag_graph_depend(r->graph, r->head[ends->head_first + k], on,
-                                            GRAPH_AFTER_END);
+            const int rc =
+                dag_graph_depend(r->graph, r->head[ends->head_first + k], on, GRAPH_AFTER_END);
 
             if (rc)
                 return rc;
@@ -729,8 +724,9 @@ static int check_system(const struct astra_system *s, const struct warn_sink *si
     if (s->local_reduction_ps > 0 || s->l_ps > 0 || s->o_ps > 0 || s->g_ps > 0 || s->big_g_ps > 0)
         warn(sink, "%s: local-reduction-delay, L, o, g and G are accepted, no effect", s->path);
     if (s->scheduling != ASTRA_FIFO)
-        warn(sink, "%s: scheduling-policy is accepted, no effect: of what is ready, the lowest id "
-                   "goes first",
+        warn(sink,
+             "%s: scheduling-policy is accepted, no effect: of what is ready, the lowest id "
+             "goes first",
              s->path);
     return 0;
 }

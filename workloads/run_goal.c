@@ -31,21 +31,21 @@ struct run_goal {
     struct run_goal_options o;
     struct dag *d; /* NULL until attached */
     uint32_t op_count, cpu_count;
-    uint32_t *base;     /* shape: [rank_count + 1], number of a rank's first operation */
-    uint32_t *rank_of;  /* shape: [op_count] */
-    uint32_t *waits;    /* shape: [op_count], dependencies not yet met */
-    uint8_t *state;     /* shape: [op_count], enum op_state */
-    uint32_t *sender;   /* shape: [op_count], of a matched receive */
-    uint32_t *next;     /* shape: [op_count], in ready, cpu or posted */
-    uint32_t *next_out; /* shape: [op_count], sends: in out */
-    uint32_t *next_in;  /* shape: [op_count], sends: in in, then in arrived */
-    struct fifo ready;  /* dependencies met, not looked at yet */
-    struct fifo *cpu;   /* shape: [rank_count][cpu_count] */
-    uint32_t *cpu_left; /* shape: [rank_count][cpu_count], not handed out */
+    uint32_t *base;                /* shape: [rank_count + 1], number of a rank's first operation */
+    uint32_t *rank_of;             /* shape: [op_count] */
+    uint32_t *waits;               /* shape: [op_count], dependencies not yet met */
+    uint8_t *state;                /* shape: [op_count], enum op_state */
+    uint32_t *sender;              /* shape: [op_count], of a matched receive */
+    uint32_t *next;                /* shape: [op_count], in ready, cpu or posted */
+    uint32_t *next_out;            /* shape: [op_count], sends: in out */
+    uint32_t *next_in;             /* shape: [op_count], sends: in in, then in arrived */
+    struct fifo ready;             /* dependencies met, not looked at yet */
+    struct fifo *cpu;              /* shape: [rank_count][cpu_count] */
+    uint32_t *cpu_left;            /* shape: [rank_count][cpu_count], not handed out */
     struct fifo *posted, *arrived; /* shape: [rank_count], what found no counterpart */
     struct fifo *out, *in;         /* shape: [rank_count], sends to start, to expect */
-    uint64_t *net_left;            /* shape: [rank_count], sends to start, messages to be received */
-    int64_t *end_ps;               /* shape: [rank_count] */
+    uint64_t *net_left; /* shape: [rank_count], sends to start, messages to be received */
+    int64_t *end_ps;    /* shape: [rank_count] */
 };
 
 void run_goal_options_init(struct run_goal_options *o)
@@ -436,11 +436,10 @@ static int check_op(const struct run_goal *r, uint32_t rank, uint32_t i, struct 
     uint64_t ns = op->amount;
     char name[NAME_BYTES];
 
-    if (op->kind == GOAL_CALC ? ns <= TIME_NS_MAX
-                              : op->amount <= BYTES_MAX &&
-                                    !__builtin_mul_overflow(ns, r->o.overhead_byte_ns, &ns) &&
-                                    !__builtin_add_overflow(ns, r->o.overhead_ns, &ns) &&
-                                    ns <= TIME_NS_MAX)
+    if (op->kind == GOAL_CALC
+            ? ns <= TIME_NS_MAX
+            : op->amount <= BYTES_MAX && !__builtin_mul_overflow(ns, r->o.overhead_byte_ns, &ns) &&
+                  !__builtin_add_overflow(ns, r->o.overhead_ns, &ns) && ns <= TIME_NS_MAX)
         return 0;
     return err_set(e, WH_ERR_INPUT, r->g->path, 0,
                    "rank %" PRIu32 ", operation \"%.64s\": found %" PRIu64

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define FLOW_PRIO 3    /* as those of htsim_to_flows */
+#define FLOW_PRIO 3 /* as those of htsim_to_flows */
 #define FLOW_DPORT 100
 
 /* Connections that wait for a trigger are a list by row: first, then next. */
@@ -38,8 +38,8 @@ static int64_t calc_endless(const struct scenario *sc, uint32_t host)
     double bytes = 2;
 
     for (uint32_t p = t->first_port[host]; p < t->first_port[host + 1]; p++)
-        bytes += (double)topo_port_class(t, p)->rate_bps / 8 * (double)sc->cfg.end_ps /
-                 (double)PS_PER_S;
+        bytes +=
+            (double)topo_port_class(t, p)->rate_bps / 8 * (double)sc->cfg.end_ps / (double)PS_PER_S;
     return bytes < 4e18 ? (int64_t)bytes : INT64_C(4000000000000000000);
 }
 
@@ -213,8 +213,8 @@ static int report_blocked(const struct run_htsim *r, struct err_info *e)
     if (!count)
         return 0;
     return err_set(e, WH_ERR_INPUT, r->cm->path, 0,
-                   "%" PRIu64 " connection%s can never start: %.500s", count,
-                   count == 1 ? "" : "s", first.text);
+                   "%" PRIu64 " connection%s can never start: %.500s", count, count == 1 ? "" : "s",
+                   first.text);
 }
 
 int run_htsim_run(struct run_htsim *r, struct sim *s, int (*poll)(void *ctx, struct sim *s),
@@ -238,8 +238,9 @@ int run_htsim_run(struct run_htsim *r, struct sim *s, int (*poll)(void *ctx, str
 
 static const char *kind_name(const struct htsim_trigger *t)
 {
-    return t->kind == HTSIM_MULTISHOT ? "multishot" : t->kind == HTSIM_BARRIER ? "barrier"
-                                                                               : "oneshot";
+    return t->kind == HTSIM_MULTISHOT ? "multishot"
+           : t->kind == HTSIM_BARRIER ? "barrier"
+                                      : "oneshot";
 }
 
 uint64_t run_htsim_blocked(const struct run_htsim *r, uint64_t max,

@@ -39,17 +39,17 @@ int run_job_add_all(struct run_job *j, const char *name, uint32_t *id, struct er
     return rc;
 }
 
-int run_job_dag(struct run_job *j, struct dag_spec *spec, struct dag **out, struct err_info *e)
+void run_job_fill(const struct run_job *j, struct dag_spec *spec)
 {
-    int rc;
-
     spec->place = &j->place;
     spec->groups = &j->groups;
     spec->program = j->program;
     spec->stream_count = j->stream_count;
     spec->event_count = j->event_count;
-    rc = dag_create(out, spec, e);
-    if (!rc && j->attach)
-        j->attach(j->impl, *out);
-    return rc;
+}
+
+void run_job_attach(const struct run_job *j, struct dag *d)
+{
+    if (j->attach)
+        j->attach(j->impl, d);
 }

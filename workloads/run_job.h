@@ -14,8 +14,8 @@ struct run_job {
     struct group_set groups;
     struct dag_program program;
     uint32_t stream_count, event_count;
-    void *impl;                                 /* of the kind that filled it */
-    void (*attach)(void *impl, struct dag *d);  /* tells it the DAG; NULL: needs none */
+    void *impl;                                /* of the kind that filled it */
+    void (*attach)(void *impl, struct dag *d); /* tells it the DAG; NULL: needs none */
     void (*destroy)(void *impl);
 };
 
@@ -29,8 +29,9 @@ int run_job_place(struct run_job *j, const struct topo *t, uint32_t rank_count,
 int run_job_add_all(struct run_job *j, const char *name, uint32_t *id,
                     struct err_info *e) WH_MUST_CHECK;
 
-/* run_job_dag - the DAG of the job; @spec: observer and poll, the rest is filled in. */
-int run_job_dag(struct run_job *j, struct dag_spec *spec, struct dag **out,
-                struct err_info *e) WH_MUST_CHECK;
+/* run_job_fill - what the job knows of @spec: all but observer, poll and start. */
+void run_job_fill(const struct run_job *j, struct dag_spec *spec);
+/* run_job_attach - tells the job its DAG, before dag_run. */
+void run_job_attach(const struct run_job *j, struct dag *d);
 
 #endif

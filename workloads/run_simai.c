@@ -87,8 +87,8 @@ static int add_sync(struct run_simai *r, uint32_t stream, enum op_kind kind, uin
     return add_step(&r->steps[stream], &s);
 }
 
-static int add_coll(struct run_simai *r, uint32_t stream, uint32_t layer,
-                    enum simai_pass_kind pass, enum coll_kind kind, enum simai_comm comm)
+static int add_coll(struct run_simai *r, uint32_t stream, uint32_t layer, enum simai_pass_kind pass,
+                    enum coll_kind kind, enum simai_comm comm)
 {
     const struct simai_pass *p = &r->w->layers[layer].pass[pass];
     enum coll_algo algo = r->o.algo[comm];
@@ -100,15 +100,13 @@ static int add_coll(struct run_simai *r, uint32_t stream, uint32_t layer,
         .layer = layer,
         .pass = pass,
         .scope = p->scope,
-        .call = {
-            .kind = kind, .algo = algo, .bytes = p->comm_bytes, .channels = r->o.channels}};
+        .call = {.kind = kind, .algo = algo, .bytes = p->comm_bytes, .channels = r->o.channels}};
 
     return add_step(&r->steps[stream], &s);
 }
 
 /* ALLREDUCEALLTOALL is one after the other, of the same buffer. */
-static int add_comm(struct run_simai *r, uint32_t stream, uint32_t layer,
-                    enum simai_pass_kind pass)
+static int add_comm(struct run_simai *r, uint32_t stream, uint32_t layer, enum simai_pass_kind pass)
 {
     const enum simai_comm comm = r->w->layers[layer].pass[pass].comm;
     int rc = 0;

@@ -15,8 +15,8 @@
 #include "simai.h"
 
 struct run_simai_options {
-    uint32_t gpus_per_server; /* of the topology; 0: by its NVLink-like switches */
-    uint32_t channels;        /* 0: as many as the group has rails */
+    uint32_t gpus_per_server;              /* of the topology; 0: by its NVLink-like switches */
+    uint32_t channels;                     /* 0: as many as the group has rails */
     enum coll_algo algo[SIMAI_COMM_COUNT]; /* COLL_AUTO: ring, all-to-all direct */
 };
 
@@ -39,8 +39,8 @@ struct run_simai_figures run_simai_figures(const struct run_job *j, uint32_t lay
                                            enum simai_pass_kind pass, int64_t *end_ps);
 
 /*
- * run_simai_write_csv - SimAI's table of layers, with units: times in us, GB = 10^9 B, an empty cell
- * where nothing was sent. Returns 0 or WH_ERR_IO.
+ * run_simai_write_csv - SimAI's table of layers, with units: times in us, GB = 10^9 B, an empty
+ * cell where nothing was sent. Returns 0 or WH_ERR_IO.
  * @run: name of the run, in a column of its own
  */
 int run_simai_write_csv(FILE *f, const struct run_job *j, const char *run) WH_MUST_CHECK;

@@ -65,10 +65,10 @@ struct scenario {
     struct log_request logs[LOG_KIND_COUNT];
     uint32_t *filter_ids; /* owned; node ids (LOG_QUEUE, LOG_PACKET) or flow ids (LOG_RATE) */
     uint32_t filter_count;
-    char fct_path[512]; /* "" = default: fct.txt in the output folder */
-    char fct_key[64];   /* the key that named it, for messages ("FCT_OUTPUT_FILE") */
-    int is_hpcc;        /* came from an HPCC configuration */
-    struct llm_spec *llm;  /* owned (free), resolved; NULL: no training workload */
+    char fct_path[512];   /* "" = default: fct.txt in the output folder */
+    char fct_key[64];     /* the key that named it, for messages ("FCT_OUTPUT_FILE") */
+    int is_hpcc;          /* came from an HPCC configuration */
+    struct llm_spec *llm; /* owned (free), resolved; NULL: no training workload */
     char *source_yaml; /* owned (free), may be NULL: the resolved sections of the scenario file that
                           made topo, flows and paths; scenario_print repeats them */
 };
