@@ -153,7 +153,8 @@ static void print_start(const struct run *r)
     char cc[256];
 
 #ifdef WH_DEBUG
-    fprintf(r->err, "wormhole: debug build: slow, with checks\n");
+    if (!r->o.quiet)
+        fprintf(r->err, "wormhole: debug build: slow, with checks\n");
 #endif
     if (r->o.threads > 1)
         fprintf(r->err,

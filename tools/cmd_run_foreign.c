@@ -218,7 +218,8 @@ static void print_start(const struct foreign_run *r)
     char cc[256];
 
 #ifdef WH_DEBUG
-    fprintf(r->err, "wormhole: debug build: slow, with checks\n");
+    if (!r->o.quiet)
+        fprintf(r->err, "wormhole: debug build: slow, with checks\n");
 #endif
     if (!r->o.quiet)
         fprintf(r->err, "wormhole: %s: %u hosts, congestion control %s\n", r->f.sc.name,
