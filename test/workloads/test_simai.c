@@ -147,8 +147,8 @@ Test(simai, spellings_of_real_headers_mean_the_same)
         "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 all_gpus: 4 pp_comm 0\n",
         "HYBRID_TRANSFORMER_FWD_IN_BCKWD\tmodel_parallel_NPU_group:\t2\tall_gpus:\t4\t\r\n",
         "HYBRID_TRANSFORMER_FWD_IN_BCKWD all_gpus: 4.0 model_parallel_NPU_group: 2.0\n",
-        "HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 "
-        "expert_parallel_npu_group: 1 all_gpus: 4\n",
+        ("HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group: 2 "
+         "expert_parallel_npu_group: 1 all_gpus: 4\n"),
         "\n  HYBRID_TRANSFORMER_FWD_IN_BCKWD model_parallel_NPU_group 2 ep 1 all_gpus 4\n",
     };
 
@@ -444,8 +444,8 @@ Test(simai, topologies_of_any_shape_are_read)
     static const char *const texts[] = {
         "2 1 0 0 1 NONE\n\n0 1 1Gbps 1us 0\n",
         "3 2 1 0 2 A100\n2\n0 2 1Gbps 1us 0\n1 2 1Gbps 1us 0",
-        "4 2 2 0 4 A800\r\n2 3\r\n0 2 1Gbps 1us 0\r\n0 3 1Gbps 1us 0\r\n1 2 1Gbps 1us 0\r\n"
-        "1 3 1Gbps 1us 0\r\n",
+        ("4 2 2 0 4 A800\r\n2 3\r\n0 2 1Gbps 1us 0\r\n0 3 1Gbps 1us 0\r\n1 2 1Gbps 1us 0\r\n"
+         "1 3 1Gbps 1us 0\r\n"),
         "4 3 0 1 3 H800\n3\n0 3 1Gbps 1us 0\n1 3 1Gbps 1us 0\n2 3 1Gbps 1us 0.5\n",
     };
 
