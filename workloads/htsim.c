@@ -28,41 +28,12 @@ int htsim__is_word(const char *a, const char *b)
     return *a == *b;
 }
 
-static unsigned min3(unsigned a, unsigned b, unsigned c)
-{
-    const unsigned ab = a < b ? a : b;
-
-    return ab < c ? ab : c;
-}
-
-/* Levenshtein distance of the first WORD_CHARS characters, whatever their case. */
-static unsigned calc_distance(const char *a, const char *b)
-{
-    unsigned row[WORD_CHARS + 1];
-    const size_t a_chars = strnlen(a, WORD_CHARS), b_chars = strnlen(b, WORD_CHARS);
-
-    for (unsigned k = 0; k <= b_chars; k++)
-        row[k] = k;
-    for (unsigned i = 0; i < a_chars; i++) {
-        unsigned diagonal = row[0];
-
-        row[0] = i + 1;
-        for (unsigned k = 0; k < b_chars; k++) {
-            const unsigned replaced = diagonal + (lower(a[i]) != lower(b[k]));
-
-            diagonal = row[k + 1];
-            row[k + 1] = min3(replaced, diagonal + 1, row[k] + 1);
-        }
-    }
-    return row[b_chars];
-}
-
 const char *htsim__nearest(const char *word, const char *const *names, uint32_t count)
 {
     const char *best = names[0];
 
     for (uint32_t i = 1; i < count; i++)
-        if (calc_distance(word, names[i]) < calc_distance(word, best))
+        if (text_distance(word, names[i]) < text_distance(word, best))
             best = names[i];
     return best;
 }

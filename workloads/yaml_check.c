@@ -4,6 +4,7 @@
  * libcyaml would refuse the same documents, but with a log of several lines and without the nearest
  * key.
  */
+#include "textfile.h"
 #include "yaml_doc_int.h"
 
 #include <string.h>
@@ -19,39 +20,13 @@ struct checker {
 
 static int check_value(struct checker *c, int id, int line_id, const cyaml_schema_value_t *s);
 
-/* Number of single-character changes that turn one key into the other (Levenshtein). */
-static unsigned calc_distance(const char *a, const char *b)
-{
-    unsigned row[KEY_CHARS_MAX + 1];
-    const size_t na = strlen(a), nb = strlen(b);
-
-    if (na > KEY_CHARS_MAX || nb > KEY_CHARS_MAX)
-        return KEY_CHARS_MAX;
-    for (unsigned j = 0; j <= nb; j++)
-        row[j] = j;
-    for (unsigned i = 1; i <= na; i++) {
-        unsigned diagonal = row[0];
-        row[0] = i;
-        for (unsigned j = 1; j <= nb; j++) {
-            unsigned best = diagonal + (a[i - 1] != b[j - 1]);
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            diagonal = row[j];
-            row[j] = best;
-        }
-    }
-    return row[nb];
-}
-
 static const char *nearest_key(const cyaml_schema_field_t *fields, const char *key)
 {
     const char *best = "";
-    unsigned best_distance = KEY_CHARS_MAX + 1;
+    uint32_t best_distance = UINT32_MAX;
 
     for (const cyaml_schema_field_t *f = fields; f->key; f++) {
-        const unsigned distance = calc_distance(f->key, key);
+        const uint32_t distance = text_distance(f->key, key);
         if (distance < best_distance) {
             best_distance = distance;
             best = f->key;
