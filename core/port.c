@@ -312,7 +312,7 @@ static void drop(struct part *p, uint32_t port, uint32_t row)
 }
 
 /* Corrupted on the wire behind the port, or cut off with it. */
-static void lose(struct part *p, uint32_t port, uint32_t row)
+void port_lose(struct part *p, uint32_t port, uint32_t row)
 {
     port_cold(p->s, port)->losses++;
     p->losses++;
@@ -353,7 +353,7 @@ static void forward(struct part *p, uint32_t in_port, uint32_t row)
 
     k->path++;
     if (__builtin_expect(pt->flags & PORT_DOWN, 0)) {
-        drop(p, out, row);
+        port_lose(p, out, row); /* the link is cut, no buffer is full */
         return;
     }
     port_advance(p, out);
@@ -393,7 +393,7 @@ static void arrive(struct part *p, uint32_t port, uint32_t row)
     report(p, in_port, row, p->now, PACKET_RECEIVE);
     /* pause frames survive: nothing repeats a resume, and hardware pauses end by themselves */
     if (__builtin_expect(p->s->any_loss, 0) && k->type != PKT_PFC && is_lost(p, port)) {
-        lose(p, port, row);
+        port_lose(p, port, row);
         return;
     }
     if (__builtin_expect(k->type == PKT_PFC, 0)) {
@@ -442,7 +442,7 @@ static void flush_queue(struct part *p, uint32_t port, uint32_t cls)
 
         if (cls && k->in_port != PORT_NONE && !(pt->flags & PORT_HOST))
             mmu_release(p, k->in_port, cls, k->wire_bytes);
-        lose(p, port, row);
+        port_lose(p, port, row);
     }
 }
 
@@ -463,7 +463,7 @@ void port_take_down(struct part *p, uint32_t port)
         const uint32_t row = pt->wire_head;
 
         pt->wire_head = p->pkt[row].next;
-        lose(p, port, row);
+        port_lose(p, port, row);
     }
     pt->busy = 0;
     pt->flags &= (uint8_t)~PORT_TX_EVENT;

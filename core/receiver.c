@@ -167,8 +167,7 @@ void receiver_on_data(struct part *p, uint32_t row)
 
         port_advance(p, out);
         if (p->port[out].flags & PORT_DOWN) {
-            p->drops++;
-            pkt_free(p, row);
+            port_lose(p, out, row);
             return;
         }
         port_enqueue(p, out, row);

@@ -323,6 +323,8 @@ void port_await_end(struct part *p, uint32_t port);
 void port_on_wire(struct part *p, uint32_t port);
 void port_on_tx_done(struct part *p, uint32_t port);
 void port_set_paused(struct part *p, uint32_t port, uint32_t cls, int pause);
+/* The packet is gone: corrupted on the wire behind the port, or cut off with it. */
+void port_lose(struct part *p, uint32_t port, uint32_t row);
 void port_take_down(struct part *p, uint32_t port);
 struct port_cold *port_cold(struct sim *s, uint32_t port);
 void port_report(struct part *p, uint32_t port, uint32_t row, int64_t time, int event);
