@@ -141,7 +141,7 @@ static void build_node(struct sim *s, uint32_t node)
         struct port *pt = &s->port[p];
 
         pt->peer = t->port_peer[p];
-        pt->kind = (uint16_t)(2 * t->link[t->port_link[p]].class_id + !is_host);
+        pt->kind = 2 * t->link[t->port_link[p]].class_id + (is_host ? 0 : 1);
         if (is_host) {
             pt->flags = PORT_HOST;
             pt->owner = s->nic_count;

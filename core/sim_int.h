@@ -84,16 +84,15 @@ struct port {
     uint64_t tx_bytes; /* INT counter */
     uint32_t peer;     /* port at the other end */
     uint32_t owner;    /* row of nic or swtch */
-    uint16_t kind;     /* row of port_kind */
-    uint8_t rr_last;   /* class served last */
-    uint8_t reserved;
+    uint32_t kind;     /* row of port_kind */
     uint32_t q_max;
     uint64_t tx_total_bytes, tx_packets;
     uint32_t flows; /* active flows whose data or ACK path holds the port */
     uint32_t marks;
     uint32_t stats;  /* row of sim.cold, 0 = none yet */
     uint32_t frames; /* packets that started here; stream of the loss draws */
-    uint64_t reserved2;
+    uint8_t rr_last; /* class served last */
+    uint8_t reserved[7];
 };
 _Static_assert(sizeof(struct port) == 128, "a port is two cache lines");
 
