@@ -8,6 +8,7 @@
 #ifndef WH_HPCC_H
 #define WH_HPCC_H
 
+#include "route.h"
 #include "scenario.h"
 
 #include <stdio.h>
@@ -64,7 +65,7 @@ int hpcc_write_flows(FILE *f, const struct flow_spec *flows, uint32_t flow_count
  * (id%256)<<8. */
 static inline uint32_t hpcc_node_ip(uint32_t node)
 {
-    return 0x0b000001u + ((node / 256) << 16) + ((node % 256) << 8);
+    return route_node_ip(node); /* ECMP hashes it */
 }
 
 #endif
