@@ -138,9 +138,8 @@ int64_t irn_rx_accept(struct irn_rx *r, int64_t expected, int64_t seq, uint32_t 
     return expected;
 }
 
-void irn_tx_sack(struct irn_tx *t, int64_t una, int64_t seq, uint32_t mtu)
+void irn_tx_sack(struct irn_tx *t, int64_t seq, uint32_t mtu)
 {
-    (void)una;
     ring_set(&t->sacked, (uint64_t)seq / mtu);
     if (seq > t->high)
         t->high = seq;

@@ -311,7 +311,6 @@ static void drop(struct part *p, uint32_t port, uint32_t row)
     pkt_free(p, row);
 }
 
-/* Corrupted on the wire behind the port, or cut off with it. */
 void port_lose(struct part *p, uint32_t port, uint32_t row)
 {
     port_cold(p->s, port)->losses++;

@@ -174,7 +174,7 @@ static int64_t accept_ack(struct part *p, struct flow_tx *t, const struct pkt *k
         ack = ack / p->s->cfg.chunk_bytes * p->s->cfg.chunk_bytes;
     newly = ack - t->snd_una;
     if (t->irn && (k->flags & PKT_SACK))
-        irn_tx_sack(t->irn, k->seq, k->seq + (int64_t)k->payload * mtu, mtu);
+        irn_tx_sack(t->irn, k->seq + (int64_t)k->payload * mtu, mtu);
     if (newly <= 0) {
         if (k->seq > t->snd_una) /* go-back-0, within a chunk: something got through */
             t->rto_deadline = p->now + p->s->cfg.rto_ps;

@@ -278,7 +278,6 @@ struct sim {
     int64_t now; /* global */
     int64_t last_done;
     int64_t max_base_rtt_ps, max_bdp_bytes;
-    uint64_t polls;
     uint64_t check_at; /* debug builds: number of events from which sim_check_often looks again */
     uint8_t started, interrupted, any_loss;
     struct part part; /* the one partition */
@@ -357,7 +356,6 @@ void mmu_init(struct sim *s);
 
 /* ---- host interfaces: nic.c ---- */
 int nic_add_flow(struct sim *s, uint32_t nic, uint32_t flow) WH_MUST_CHECK;
-void nic_remove_flow(struct sim *s, uint32_t nic, uint32_t flow);
 /* What to send at @now on an idle port; 0 if nothing, and then the timer may have been armed. */
 uint32_t nic_dequeue(struct part *p, uint32_t port);
 void nic_on_timer(struct part *p, uint32_t port);
@@ -388,7 +386,7 @@ void irn_close(struct sim *s, uint32_t flow);
  */
 int64_t irn_rx_accept(struct irn_rx *r, int64_t expected, int64_t seq, uint32_t payload,
                       int64_t size, uint32_t mtu, int *is_new);
-void irn_tx_sack(struct irn_tx *t, int64_t una, int64_t seq, uint32_t mtu);
+void irn_tx_sack(struct irn_tx *t, int64_t seq, uint32_t mtu);
 void irn_tx_ack(struct irn_tx *t, int64_t una, uint32_t mtu);
 void irn_tx_recover(struct irn_tx *t, const struct flow_tx *f);
 int64_t irn_tx_next(struct irn_tx *t, const struct flow_tx *f,
@@ -407,7 +405,6 @@ uint32_t flow_next_sport(struct sim *s, uint32_t src, uint32_t dst);
 int sim_build(struct sim *s, struct err_info *e) WH_MUST_CHECK;
 int sim_build_classes(struct sim *s) WH_MUST_CHECK;
 void sim_unbuild(struct sim *s);
-int64_t sim_add_ps(const struct sim *s, int64_t delay_ps);
 
 /* ---- control events: control.c ---- */
 enum control_kind { CONTROL_NET, CONTROL_FLOW, CONTROL_CALL, CONTROL_SAMPLE };

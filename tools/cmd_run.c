@@ -14,12 +14,12 @@
 #include "output_summary.h"
 #include "progress.h"
 #include "units.h"
+#include "usage.h"
 #include "workload_run.h"
 
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
-#include <sys/resource.h>
 
 #define UNFINISHED_SHOWN 5
 
@@ -171,15 +171,6 @@ static void print_start(const struct run *r)
             describe_cc(sim_config(r->s), cc, sizeof cc));
 }
 
-static double cpu_clock_s(void)
-{
-    struct rusage u;
-
-    (void)getrusage(RUSAGE_SELF, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
-}
-
 static int run_all(struct run *r, struct err_info *e)
 {
     if (stop_signal)
@@ -198,14 +189,14 @@ static void say_failure(const struct run *r, int rc, const struct err_info *e)
 /* Returns 0 or EXIT_RUN_FAILED, having said why. */
 static int simulate(struct run *r)
 {
-    const double wall_s = progress_clock_s(), cpu_s = cpu_clock_s();
+    const double wall_s = progress_clock_s(), cpu_s = usage_cpu_s();
     struct err_info e = {.text = ""};
     int rc;
 
     progress_init(&r->progress, r->err, r->o.quiet ? PROGRESS_OFF : r->o.progress);
     rc = run_all(r, &e);
     r->wall_s = progress_clock_s() - wall_s;
-    r->cpu_s = cpu_clock_s() - cpu_s;
+    r->cpu_s = usage_cpu_s() - cpu_s;
     r->is_complete = rc == 0;
     progress_end(&r->progress, r->s);
     if (rc == WH_ERR_INTERRUPTED)
@@ -267,14 +258,6 @@ static void report_left_out(const struct run *r)
     }
 }
 
-static int64_t peak_rss_bytes(void)
-{
-    struct rusage u;
-
-    (void)getrusage(RUSAGE_SELF, &u);
-    return (int64_t)u.ru_maxrss * 1024;
-}
-
 /* The summary comes last, so that it can say that another file is not whole. */
 static int write_files(struct run *r, struct run_record *record, struct err_info *e)
 {
@@ -306,7 +289,7 @@ static int write_results(struct run *r, struct err_info *e)
                                 .is_complete = r->is_complete,
                                 .wall_s = r->wall_s,
                                 .cpu_s = r->cpu_s,
-                                .peak_rss_bytes = peak_rss_bytes()};
+                                .peak_rss_bytes = usage_peak_rss_bytes()};
     struct workload_figures workload;
     int rc = figures_collect(&f, r->s);
 

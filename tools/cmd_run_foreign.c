@@ -18,13 +18,13 @@
 #include "output_summary.h"
 #include "progress.h"
 #include "units.h"
+#include "usage.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <time.h>
 
 #define BLOCKED_SHOWN 20
@@ -226,23 +226,6 @@ static void print_start(const struct foreign_run *r)
                 sim_topo(r->s)->host_count, describe_cc(sim_config(r->s), cc, sizeof cc));
 }
 
-static double cpu_clock_s(void)
-{
-    struct rusage u;
-
-    (void)getrusage(RUSAGE_SELF, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
-           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) * 1e-6;
-}
-
-static int64_t peak_rss_bytes(void)
-{
-    struct rusage u;
-
-    (void)getrusage(RUSAGE_SELF, &u);
-    return (int64_t)u.ru_maxrss * 1024;
-}
-
 static int run_all(struct foreign_run *r, struct err_info *e)
 {
     if (is_stopped(r))
@@ -292,14 +275,14 @@ static int say_failure(const struct foreign_run *r, int rc, const struct err_inf
 
 static int simulate(struct foreign_run *r)
 {
-    const double wall_s = progress_clock_s(), cpu_s = cpu_clock_s();
+    const double wall_s = progress_clock_s(), cpu_s = usage_cpu_s();
     struct err_info e = {.text = ""};
     int rc;
 
     progress_init(&r->progress, r->err, r->o.quiet ? PROGRESS_OFF : r->o.progress);
     rc = run_all(r, &e);
     r->wall_s = progress_clock_s() - wall_s;
-    r->cpu_s = cpu_clock_s() - cpu_s;
+    r->cpu_s = usage_cpu_s() - cpu_s;
     r->is_complete = rc == 0;
     progress_end(&r->progress, r->s);
     return rc ? say_failure(r, rc, &e) : 0;
@@ -394,7 +377,7 @@ static int write_results(struct foreign_run *r, struct err_info *e)
                                 .is_complete = r->is_complete,
                                 .wall_s = r->wall_s,
                                 .cpu_s = r->cpu_s,
-                                .peak_rss_bytes = peak_rss_bytes()};
+                                .peak_rss_bytes = usage_peak_rss_bytes()};
     int rc = figures_collect(&f, r->s);
 
     if (!rc && r->d)

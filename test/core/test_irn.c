@@ -86,7 +86,7 @@ static void resend_all(uint64_t seed, uint32_t sent)
     for (uint32_t i = 1; i < sent; i++) {
         if (rng_below(rng_u64(seed, 2, i), 3) == 0)
             continue;
-        irn_tx_sack(f->irn, 0, (int64_t)i * MTU, MTU);
+        irn_tx_sack(f->irn, (int64_t)i * MTU, MTU);
         reported[i] = 1;
         high = i;
     }
