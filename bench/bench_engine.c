@@ -125,7 +125,7 @@ static void look(const struct sim *s, struct outcome *n)
 
     sim_counters(s, &n->c);
     n->flows = s->flow_count;
-    n->packets = s->pkt_used;
+    n->packets = pkt_handed(s);
     n->path_words = s->path_used;
     for (uint32_t i = 0; i < s->topo->port_count; i++)
         n->ports_used += s->port[i].tx_packets > 0;

@@ -84,7 +84,7 @@ static void report_steps(struct report *r, const struct request *q, const struct
     report_number(r, "sim_b_per_port", grown(&at[2], &at[1], t->port_count));
     report_number(r, "run_b_per_flow", grown(&at[4], &at[2], flows));
     report_number(r, "b_per_host", grown(&at[4], &at[0], t->host_count));
-    report_number(r, "packets", s->pkt_used);
+    report_number(r, "packets", pkt_handed(s));
     report_number(r, "hops", (double)c.packet_hops);
     report_number(r, "done", (double)c.flows_finished);
     report_number(r, "topo_s", at[1].cpu_s - at[0].cpu_s);

@@ -417,3 +417,33 @@ uint32_t calendar_count(const struct calendar *c)
 {
     return c->cur_count - c->cur_head + c->late_count + c->stored + c->heap_count;
 }
+
+void calendar_clear(struct calendar *c)
+{
+    if (c->stored) {
+        for (uint32_t b = 0; b < c->bucket_count; b++)
+            c->bucket[b] = 0;
+        memset(c->occupied, 0, c->bucket_count / 64 * sizeof *c->occupied);
+        for (uint32_t i = 1; i < c->node_cap; i++)
+            c->node[i].next = i + 1 < c->node_cap ? i + 1 : 0;
+        c->node_free = 1;
+        c->stored = 0;
+    }
+    c->cur_head = c->cur_count = c->late_count = c->heap_count = 0;
+    c->cur_slot = -(int64_t)c->bucket_count; /* the next event goes by the heap */
+}
+
+int64_t calendar_next_bound(const struct calendar *c)
+{
+    int64_t first = INT64_MAX;
+
+    if (c->cur_head < c->cur_count)
+        first = c->cur[c->cur_head].time;
+    else if (c->stored)
+        first = next_slot(c) << c->shift;
+    if (c->late_count && c->late[0].time < first)
+        first = c->late[0].time;
+    if (c->heap_count && c->heap[0].time < first)
+        first = c->heap[0].time;
+    return first;
+}

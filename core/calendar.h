@@ -146,6 +146,12 @@ static inline int calendar_pop(struct calendar *c, int64_t limit, struct event *
     return 1;
 }
 
+/* calendar_clear - forgets all events; keeps the memory. Any time may come next. */
+void calendar_clear(struct calendar *c);
+
+/* calendar_next_bound - no event comes before it; INT64_MAX if there is none. Changes nothing. */
+int64_t calendar_next_bound(const struct calendar *c);
+
 /* calendar_count - events pending. */
 uint32_t calendar_count(const struct calendar *c);
 

@@ -37,6 +37,10 @@ struct cc_ops {
     void (*on_ack)(struct part *p, uint32_t flow, void *state, const struct cc_ack *a);
     void (*on_timer)(struct part *p, uint32_t flow, void *state, int which, int64_t time);
     void (*on_timeout)(struct part *p, uint32_t flow, void *state); /* may be NULL */
+    /* the largest window it ever sets [B], if that is not flow_tx.win_max; may be NULL */
+    int64_t (*window_limit)(const struct sim *s, const struct flow_tx *t);
+    /* moves the local times in the state by @delta_ps, a multiple of 1 ns; NULL: it holds none */
+    void (*rebase)(void *state, int64_t delta_ps);
 };
 
 extern const struct cc_ops cc_none, cc_dcqcn, cc_hpcc, cc_timely, cc_dctcp, cc_swift;

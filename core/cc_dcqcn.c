@@ -144,8 +144,21 @@ static void on_timer(struct part *p, uint32_t flow, void *state, int which, int6
     }
 }
 
+static void rebase(void *state, int64_t delta_ps)
+{
+    struct dcqcn *d = state;
+
+    d->alpha_next += delta_ps;
+    d->check_base += delta_ps;
+    if (d->check_at != TIME_NEVER)
+        d->check_at += delta_ps;
+    if (d->increase_at != TIME_NEVER)
+        d->increase_at += delta_ps;
+}
+
 const struct cc_ops cc_dcqcn = {.name = "dcqcn",
                                 .state_bytes = sizeof(struct dcqcn),
                                 .on_start = on_start,
                                 .on_ack = on_ack,
-                                .on_timer = on_timer};
+                                .on_timer = on_timer,
+                                .rebase = rebase};

@@ -180,9 +180,18 @@ static void on_ack(struct part *p, uint32_t flow, void *state, const struct cc_a
         h->last_update = t->snd_nxt;
 }
 
+static void rebase(void *state, int64_t delta_ps)
+{
+    struct hpcc *h = state;
+
+    for (uint32_t i = 0; i < INT_HOPS_MAX; i++)
+        h->hop[i] = int_rebase(h->hop[i], delta_ps);
+}
+
 const struct cc_ops cc_hpcc = {.name = "hpcc",
                                .state_bytes = sizeof(struct hpcc),
                                .header_bytes = 42,
                                .needs_int = 1,
                                .on_start = on_start,
-                               .on_ack = on_ack};
+                               .on_ack = on_ack,
+                               .rebase = rebase};

@@ -14,10 +14,10 @@ struct swift {
     int64_t last_decrease;
 };
 
-static double max_cwnd(const struct part *p, const struct flow_tx *t)
+static double max_cwnd(const struct sim *s, const struct flow_tx *t)
 {
-    const struct swift_params *c = &p->s->cfg.swift;
-    const double wire_bits = (p->s->cfg.payload_bytes + p->s->data_header_bytes) * 8.0;
+    const struct swift_params *c = &s->cfg.swift;
+    const double wire_bits = (s->cfg.payload_bytes + s->data_header_bytes) * 8.0;
     double bdp;
 
     if (c->max_cwnd > 0)
@@ -66,7 +66,7 @@ static void on_start(struct part *p, uint32_t flow, void *state)
 {
     struct swift *w = state;
 
-    w->cwnd = max_cwnd(p, &p->tx[flow]) / 2;
+    w->cwnd = max_cwnd(p->s, &p->tx[flow]) / 2;
     w->last_decrease = INT64_MIN / 2;
     apply(p, flow, w, p->tx[flow].base_rtt_ps);
 }
@@ -79,7 +79,7 @@ static void on_ack(struct part *p, uint32_t flow, void *state, const struct cc_a
     const double packets = (double)a->acked_bytes / p->s->cfg.payload_bytes;
     const int64_t rtt_ps = a->now - a->sent;
     const double target = target_ps(p, t, w->cwnd);
-    const double most = max_cwnd(p, t), before = w->cwnd;
+    const double most = max_cwnd(p->s, t), before = w->cwnd;
 
     if ((double)rtt_ps < target) {
         w->cwnd += w->cwnd >= 1 ? c->ai_packets / w->cwnd * packets : c->ai_packets * packets;
@@ -103,9 +103,23 @@ static void on_timeout(struct part *p, uint32_t flow, void *state)
     apply(p, flow, w, p->tx[flow].base_rtt_ps);
 }
 
+static int64_t window_limit(const struct sim *s, const struct flow_tx *t)
+{
+    return (int64_t)ceil(max_cwnd(s, t) * s->cfg.payload_bytes) + 1;
+}
+
+static void rebase(void *state, int64_t delta_ps)
+{
+    struct swift *w = state;
+
+    w->last_decrease += delta_ps;
+}
+
 const struct cc_ops cc_swift = {.name = "swift",
                                 .state_bytes = sizeof(struct swift),
                                 .header_bytes = 8,
                                 .on_start = on_start,
                                 .on_ack = on_ack,
-                                .on_timeout = on_timeout};
+                                .on_timeout = on_timeout,
+                                .window_limit = window_limit,
+                                .rebase = rebase};

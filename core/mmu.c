@@ -55,11 +55,6 @@ void mmu_init(struct sim *s)
     }
 }
 
-static int64_t above_reserve(const struct sim *s, int64_t bytes)
-{
-    return bytes > s->cfg.pfc_reserve_bytes ? bytes - s->cfg.pfc_reserve_bytes : 0;
-}
-
 static void send_pfc(struct part *p, uint32_t port, uint32_t cls, int pause)
 {
     const uint32_t row = pkt_alloc(p);
@@ -89,9 +84,13 @@ int mmu_admit(struct part *p, uint32_t in_port, uint32_t row)
     struct ingress *in = &s->ingress[(size_t)in_port * s->class_count + k->cls];
     const int64_t limit = mmu_threshold(s, sw, in_port, sw->shared_used);
     const uint32_t bytes = k->wire_bytes;
-    const int64_t after = above_reserve(s, (int64_t)in->bytes + bytes);
+    const int64_t after = mmu_above_reserve(s, (int64_t)in->bytes + bytes);
 
-    if ((int64_t)bytes + above_reserve(s, in->bytes) > limit &&
+    if (!sw->coupled) {
+        k->in_port = in_port;
+        return 1;
+    }
+    if ((int64_t)bytes + mmu_above_reserve(s, in->bytes) > limit &&
         (int64_t)bytes + in->headroom > s->kind[s->port[in_port].kind].headroom_bytes)
         return 0;
     k->in_port = in_port;
@@ -101,7 +100,7 @@ int mmu_admit(struct part *p, uint32_t in_port, uint32_t row)
         in->bytes += bytes;
         sw->shared_used += after < bytes ? after : bytes;
     }
-    if (!in->paused && (in->headroom > 0 || above_reserve(s, in->bytes) >=
+    if (!in->paused && (in->headroom > 0 || mmu_above_reserve(s, in->bytes) >=
                                                 mmu_threshold(s, sw, in_port, sw->shared_used))) {
         send_pfc(p, in_port, k->cls, 1);
         in->paused = 1;
@@ -116,16 +115,18 @@ void mmu_release(struct part *p, uint32_t in_port, uint32_t cls, uint32_t bytes)
     struct ingress *in = &s->ingress[(size_t)in_port * s->class_count + cls];
     const uint32_t from_headroom = in->headroom < bytes ? in->headroom : bytes;
     const uint32_t rest = bytes - from_headroom;
-    const int64_t shared = above_reserve(s, in->bytes);
+    const int64_t shared = mmu_above_reserve(s, in->bytes);
     int64_t used;
 
+    if (!sw->coupled)
+        return;
     in->headroom -= from_headroom;
     sw->shared_used -= shared < rest ? shared : rest;
     in->bytes -= rest;
     dcheck(sw->shared_used >= 0, "switch %u: shared %lld", sw->node, (long long)sw->shared_used);
     if (!in->paused || in->headroom)
         return;
-    used = above_reserve(s, in->bytes);
+    used = mmu_above_reserve(s, in->bytes);
     if (used == 0 ||
         used + s->cfg.pfc_resume_offset_bytes <= mmu_threshold(s, sw, in_port, sw->shared_used)) {
         send_pfc(p, in_port, cls, 0);

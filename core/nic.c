@@ -13,10 +13,12 @@
 
 #include <stdlib.h>
 
-int nic_add_flow(struct sim *s, uint32_t nic, uint32_t flow)
+int nic_add_flow(struct part *p, uint32_t nic, uint32_t flow)
 {
-    struct nic *n = &s->nic[nic];
+    struct nic *n = &p->s->nic[nic];
 
+    if (!n->active && p->order == ORDER_CANONICAL)
+        n->count = n->last = 0; /* what was served last before does not matter to newcomers */
     if (n->count == n->cap) {
         const uint32_t cap = n->cap ? 2 * n->cap : 4;
         uint32_t *rows = realloc(n->flow, cap * sizeof *rows);
@@ -27,8 +29,9 @@ int nic_add_flow(struct sim *s, uint32_t nic, uint32_t flow)
         n->cap = cap;
     }
     n->flow[n->count++] = flow;
-    port_advance(&s->part, n->port);
-    port_await_end(&s->part, n->port);
+    n->active++;
+    port_advance(p, n->port);
+    port_await_end(p, n->port);
     return 0;
 }
 

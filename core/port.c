@@ -13,19 +13,6 @@
 #define STREAM_LOSS UINT64_C(0x10550001)
 #define STREAM_ECN UINT64_C(0xec000001)
 
-struct port_cold *port_cold(struct sim *s, uint32_t port)
-{
-    struct port *pt = &s->port[port];
-
-    if (!pt->stats) {
-        check(s->cold_count < s->cold_cap, "%u rows of rare counters", s->cold_count);
-        pt->stats = s->cold_count++;
-        for (uint32_t c = 0; c < CLASS_MAX; c++)
-            s->cold[pt->stats].paused_since[c] = -1;
-    }
-    return &s->cold[pt->stats];
-}
-
 /* For the packet log; cold. */
 void port_report(struct part *p, uint32_t port, uint32_t row, int64_t time, int event)
 {
@@ -92,6 +79,8 @@ static void transmit(struct part *p, uint32_t port, uint32_t row)
     k->sched = p->now;
     k->chain = next_chain(p, p->ev.sched);
     k->next = 0;
+    if (__builtin_expect(k->flags & PKT_LAST, 0) && p->reacts && p->path[k->path] == PATH_END)
+        part_announce(p, k->arrive);
     report(p, port, row, p->now, PACKET_DEQUEUE);
     if (pt->wire_head) {
         p->pkt[pt->wire_tail].next = row;
@@ -266,7 +255,7 @@ void port_on_tx_done(struct part *p, uint32_t port)
 void port_set_paused(struct part *p, uint32_t port, uint32_t cls, int pause)
 {
     struct port *pt = &p->port[port];
-    struct port_cold *cold = port_cold(p->s, port);
+    struct port_cold *cold = &p->s->cold[port];
     const uint8_t bit = (uint8_t)(1u << cls);
 
     if (pause) {
@@ -305,7 +294,7 @@ static void on_pfc(struct part *p, uint32_t in_port, uint32_t row)
 
 static void drop(struct part *p, uint32_t port, uint32_t row)
 {
-    port_cold(p->s, port)->drops++;
+    p->s->cold[port].drops++;
     p->drops++;
     report(p, port, row, p->now, PACKET_DROP);
     pkt_free(p, row);
@@ -313,7 +302,7 @@ static void drop(struct part *p, uint32_t port, uint32_t row)
 
 void port_lose(struct part *p, uint32_t port, uint32_t row)
 {
-    port_cold(p->s, port)->losses++;
+    p->s->cold[port].losses++;
     p->losses++;
     pkt_free(p, row);
 }

@@ -39,11 +39,13 @@ static enum verdict out_of_order(struct part *p, struct flow_rx *r)
 
 static enum verdict check_seq(struct part *p, struct flow_rx *r, struct pkt *k)
 {
-    if (r->irn) {
+    if (p->s->cfg.recovery == RECOVERY_SELECTIVE_REPEAT) {
         const uint32_t mtu = p->s->cfg.payload_bytes;
         const int64_t before = r->expected;
         int is_new;
 
+        if (!r->irn)
+            return SEND_ACK; /* a copy, after the flow was closed */
         r->expected = irn_rx_accept(r->irn, before, k->seq, k->payload, r->size, mtu, &is_new);
         if (k->seq > before && is_new) {
             const int64_t ahead = (k->seq - r->expected) / mtu;
@@ -88,6 +90,8 @@ static void send_bypass(struct part *p, uint32_t row)
         k->arrive = p->pkt[t->bypass_tail].arrive; /* the way back became shorter */
     k->sched = p->now;
     k->chain = next_chain(p, p->ev.sched);
+    if ((k->flags & PKT_LAST) && p->reacts)
+        part_announce(p, k->arrive);
     if (t->bypass_head) {
         p->pkt[t->bypass_tail].next = row;
     } else {
@@ -146,7 +150,8 @@ void receiver_on_data(struct part *p, uint32_t row)
     }
     r->unacked = 0;
     k->type = v == SEND_ACK ? PKT_ACK : PKT_NACK;
-    k->flags = (uint8_t)((k->flags & PKT_SACK) | (take_echo(p, r) ? PKT_CNP : 0));
+    k->flags = (uint8_t)((k->flags & PKT_SACK) | (take_echo(p, r) ? PKT_CNP : 0) |
+                         (r->delivered ? PKT_LAST : 0));
     k->seq = r->expected;
     k->wire_bytes = (uint16_t)p->s->ack_wire_bytes;
     /* an ACK that queues with data obeys the pauses of its class, at the host too */

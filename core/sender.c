@@ -22,9 +22,11 @@ void part_note(struct part *p, uint32_t flow, enum note_kind what)
         p->note = n;
         p->note_cap = cap;
     }
-    p->note[p->note_count++] = (struct part_note){p->now, flow, what};
-    if (p->limit > p->now)
-        p->limit = p->now; /* control events that follow from it happen now */
+    p->note[p->note_count++] = (struct part_note){p->now + p->offset, flow, what};
+    if (what != NOTE_DELIVERED)
+        p->running--;
+    if (p->limit > p->now && (p->s->is_serial || (p->stops_idle && !p->running)))
+        p->limit = p->now; /* control events that follow from it happen now, or the run ends */
 }
 
 static int has_resend(const struct part *p, const struct flow_tx *t)
@@ -93,10 +95,11 @@ uint32_t sender_build(struct part *p, uint32_t flow)
                                .wire_bytes = (uint16_t)wire,
                                .payload = (uint16_t)payload,
                                .type = PKT_DATA,
+                               .flags = payload == left ? PKT_LAST : 0,
                                .cls = t->cls};
     p->data_packets++;
     if (seq < t->snd_max) {
-        p->pkt[row].flags = PKT_RETX;
+        p->pkt[row].flags |= PKT_RETX;
         p->retx_packets++;
         t->retx_bytes += payload;
     }

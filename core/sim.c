@@ -1,18 +1,14 @@
 /*
- * sim.c - creation, the run loop, control events. See sim.h.
+ * sim.c - creation and control events. See sim.h; round.c has the loop.
  *
- * The loop alternates: execute all packet events up to the next control event (or up to the instant
- * of the first completion, since new work may follow from it), then everything that happens to the
- * network from outside at that instant, as one batch in a fixed order: network changes, completions
- * by flow id, flow starts, callbacks, samples.
+ * Everything that happens to the network from outside at one instant is one batch in a fixed order:
+ * completions by flow id, network changes, flow starts, callbacks, samples.
  */
 #include "sim_int.h"
 #include "units.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#define POLL_EVENTS 0x3fffu
 
 int sim_create(struct sim **out, struct topo *topo, const struct sim_config *cfg,
                const struct warn_sink *sink, struct err_info *e)
@@ -199,158 +195,16 @@ int sim_set_monitor(struct sim *s, const struct sim_monitor *m)
     return control_push(s, &(struct control){.time = m->sample_from_ps, .kind = CONTROL_SAMPLE});
 }
 
-/* ---- packet events ---- */
-
-static void dispatch(struct part *p)
-{
-    const uint32_t row = event_row(p->ev.id);
-    const struct cc_ops *cc = p->s->cc;
-
-    switch (event_kind(p->ev.id)) {
-    case EVENT_WIRE:
-        port_on_wire(p, row);
-        break;
-    case EVENT_TX_DONE:
-        port_on_tx_done(p, row);
-        break;
-    case EVENT_NIC_TIMER:
-        nic_on_timer(p, row);
-        break;
-    case EVENT_CC_TIMER:
-    case EVENT_CC_TIMER2:
-        if (p->tx[row].active)
-            cc->on_timer(p, row, p->s->cc_state + row * cc->state_bytes,
-                         event_kind(p->ev.id) == EVENT_CC_TIMER2, p->ev.time);
-        break;
-    case EVENT_RTO:
-        sender_on_rto(p, row);
-        break;
-    case EVENT_ACK_BYPASS:
-        receiver_bypass(p, row);
-        break;
-    }
-}
-
-/* How many events ahead each line is asked for: port, packet, path and successor, next port. */
-enum { AHEAD_PORT = 12, AHEAD_PKT = 9, AHEAD_PATH = 6, AHEAD_NEXT = 3 };
-
-/* Inlined by force: a function that only prefetches is free of effects, and gcc drops calls of it.
- */
-#define ALWAYS_INLINE inline __attribute__((always_inline))
-
-/* Port whose wire the event at @distance is about, NULL if it is another kind of event. */
-static ALWAYS_INLINE const struct port *ahead(const struct part *p, uint32_t distance)
-{
-    const struct event *e = &p->cal.cur[p->cal.cur_head + distance];
-
-    return event_kind(e->id) == EVENT_WIRE ? &p->port[event_row(e->id)] : NULL;
-}
-
-static ALWAYS_INLINE void fetch_port(const struct port *pt)
-{
-    __builtin_prefetch(&pt->busy_until);
-    __builtin_prefetch(&pt->tx_bytes);
-}
-
-static ALWAYS_INLINE void fetch_next(const struct part *p, const struct pkt *k)
-{
-    const uint32_t out = p->path[k->path];
-
-    if (out != PATH_END)
-        fetch_port(&p->port[out]);
-    else if (k->type == PKT_DATA)
-        __builtin_prefetch(&p->rx[k->flow]);
-    else
-        __builtin_prefetch(&p->tx[k->flow]);
-}
-
-/*
- * At 1,024 hosts nearly every row that an event touches has left the cache since it was last used.
- * The events of the open bucket are known in order, so their rows are fetched while earlier ones
- * execute.
- */
-static ALWAYS_INLINE void look_ahead(const struct part *p)
-{
-    const struct port *pt;
-
-    if (p->cal.cur_count - p->cal.cur_head <= AHEAD_PORT)
-        return;
-    if ((pt = ahead(p, AHEAD_PORT)))
-        fetch_port(pt);
-    if ((pt = ahead(p, AHEAD_PKT))) {
-        __builtin_prefetch(&p->pkt[pt->wire_head]);
-        if (p->int_rec)
-            __builtin_prefetch(&p->int_rec[pt->wire_head]);
-    }
-    if ((pt = ahead(p, AHEAD_PATH))) {
-        const struct pkt *k = &p->pkt[pt->wire_head];
-
-        __builtin_prefetch(&p->path[k->path]);
-        __builtin_prefetch(&p->pkt[k->next]);
-    }
-    if ((pt = ahead(p, AHEAD_NEXT)))
-        fetch_next(p, &p->pkt[pt->wire_head]);
-}
-
-static int is_stopped(struct sim *s)
-{
-    return s->hooks.on_poll && s->hooks.on_poll(s->hooks.ctx, s);
-}
-
-/* Executes all packet events up to p->limit, which a completion lowers. */
-static void run_packets(struct part *p)
-{
-    struct sim *s = p->s;
-
-    while (calendar_pop(&p->cal, p->limit, &p->ev)) {
-        p->now = p->ev.time;
-        look_ahead(p);
-        dispatch(p);
-        if (!(++p->events & POLL_EVENTS)) {
-            s->now = p->now;
-            s->interrupted = (uint8_t)is_stopped(s);
-            if (s->interrupted)
-                return;
-        }
-    }
-}
-
-/* Control events order after all packet events of their instant that were scheduled before it. */
-static void set_control_key(struct sim *s)
-{
-    struct part *p = &s->part;
-
-    p->now = s->now;
-    p->ev = (struct event){s->now, s->now, INT64_MAX, UINT32_MAX, UINT32_MAX};
-}
-
 /* ---- control events ---- */
 
-static int note_before(const struct part_note *a, const struct part_note *b)
-{
-    return a->flow != b->flow ? a->flow < b->flow : a->what < b->what;
-}
-
-static void sort_notes(struct part_note *n, uint32_t count)
-{
-    for (uint32_t i = 1; i < count; i++) {
-        const struct part_note t = n[i];
-        uint32_t k = i;
-
-        while (k > 0 && note_before(&t, &n[k - 1])) {
-            n[k] = n[k - 1];
-            k--;
-        }
-        n[k] = t;
-    }
-}
-
-static void take_note(struct sim *s, const struct part_note *n)
+void sim_take_note(struct sim *s, const struct part_note *n)
 {
     struct flow_result *res = &s->result[n->flow];
 
+    s->now = n->time;
     if (n->what == NOTE_DELIVERED) {
-        if (s->hooks.on_delivered)
+        /* what a flow that was given up still delivers comes too late */
+        if (s->hooks.on_delivered && res->state == FLOW_ACTIVE)
             s->hooks.on_delivered(s->hooks.ctx, s, n->flow, n->time);
         return;
     }
@@ -368,21 +222,12 @@ static void take_note(struct sim *s, const struct part_note *n)
         s->hooks.on_complete(s->hooks.ctx, s, n->flow, n->time);
 }
 
-/* All of one instant. */
-static void take_notes(struct sim *s)
+static void take_down(struct sim *s, uint32_t port)
 {
-    struct part *p = &s->part;
-    uint32_t i = 0;
+    struct part *p = part_of_port(s, port);
 
-    s->now = p->note[0].time;
-    set_control_key(s);
-    sort_notes(p->note, p->note_count);
-    for (; i < p->note_count; i++) {
-        const struct part_note n = p->note[i];
-
-        take_note(s, &n);
-    }
-    p->note_count = 0;
+    part_at_control(p);
+    port_take_down(p, port);
 }
 
 static int change_network(struct sim *s, const struct net_event *v)
@@ -398,7 +243,7 @@ static int change_network(struct sim *s, const struct net_event *v)
         route_set_down(s->route, l, v->kind == NET_LINK_DOWN);
         for (int i = 0; i < 2; i++) {
             if (v->kind == NET_LINK_DOWN)
-                port_take_down(&s->part, ends[i]);
+                take_down(s, ends[i]);
             else
                 s->port[ends[i]].flags &= (uint8_t)~PORT_DOWN;
         }
@@ -434,7 +279,7 @@ static int take_control(struct sim *s, const struct control *c)
 }
 
 /* All control events of one instant; what they cause at that instant follows in the next round. */
-static int take_controls(struct sim *s, int64_t time)
+int sim_take_controls(struct sim *s, int64_t time)
 {
     const struct control *first;
     int rc = 0;
@@ -444,7 +289,6 @@ static int take_controls(struct sim *s, int64_t time)
         const struct control c = *first;
 
         control_pop(s);
-        set_control_key(s);
         rc = take_control(s, &c);
     }
     sim_dcheck(s);
@@ -453,6 +297,26 @@ static int take_controls(struct sim *s, int64_t time)
 
 /* ---- the run ---- */
 
+int sim_set_engine(struct sim *s, const struct sim_engine *e)
+{
+    if (s->started)
+        return WH_ERR_STATE;
+    if (e->threads < 1 || e->threads > SIM_THREADS_MAX)
+        return WH_ERR_INPUT;
+    s->engine = *e;
+    return 0;
+}
+
+/* Where partitions would not pay, or not be exact, see sim.h. */
+static int wants_serial(const struct sim *s)
+{
+    const struct sim_monitor *m = &s->mon;
+
+    return s->engine.kind == ENGINE_SERIAL || m->on_packet || m->on_pfc || m->on_sample ||
+           (s->cfg.order == ORDER_NS3 && (s->hooks.on_complete || s->hooks.on_delivered ||
+                                          s->cfg.event_count || s->control_work != s->flow_count));
+}
+
 static int start(struct sim *s)
 {
     int rc = sim_build_classes(s);
@@ -460,54 +324,43 @@ static int start(struct sim *s)
     for (uint32_t i = 0; i < s->cfg.event_count && !rc; i++)
         rc = control_push(
             s, &(struct control){.time = s->cfg.events[i].time_ps, .seq = i, .kind = CONTROL_NET});
+    if (rc)
+        return rc;
+    s->is_serial = (uint8_t)wants_serial(s);
     s->part.watched = s->mon.on_packet != NULL;
+    s->part.reacts = !s->is_serial && (s->hooks.on_complete || s->hooks.on_delivered);
+    for (uint32_t i = 0; s->is_serial && i < s->swtch_count; i++)
+        s->swtch[i].coupled = 1;
+    rc = round_start(s);
     s->started = 1;
     return rc;
 }
 
 /* Flows that can still move, or callbacks that may add some. */
-static int has_work(const struct sim *s)
+int sim_has_work(const struct sim *s)
 {
     return s->flow_active || s->control_work || (s->flow_nopath && s->control_net);
 }
 
+int sim_is_stopped(struct sim *s)
+{
+    return s->hooks.on_poll && s->hooks.on_poll(s->hooks.ctx, s);
+}
+
 int sim_is_done(const struct sim *s)
 {
-    return !has_work(s);
+    return !sim_has_work(s);
 }
 
 int sim_run(struct sim *s, int64_t until_ps)
 {
     const int64_t end = until_ps < s->cfg.end_ps ? until_ps : s->cfg.end_ps;
-    struct part *p = &s->part;
     int rc = s->started ? 0 : start(s);
 
     s->interrupted = 0;
-    if (!rc && p->note_count)
-        take_notes(s); /* left by an interruption at the same instant */
-    while (!rc && has_work(s)) {
-        const struct control *c = control_peek(s);
-        const int64_t next = c ? c->time : TIME_NEVER;
-
-        p->limit = next < end ? next : end;
-        run_packets(p);
-        if (s->interrupted)
-            return WH_ERR_INTERRUPTED;
-        if (p->cal.failed)
-            return WH_ERR_NOMEM;
-        if (p->note_count) {
-            take_notes(s);
-            if (is_stopped(s))
-                return WH_ERR_INTERRUPTED;
-            continue;
-        }
-        if (next > end || next == TIME_NEVER)
-            break;
-        rc = take_controls(s, next);
-        if (!rc && is_stopped(s))
-            return WH_ERR_INTERRUPTED;
-    }
-    if (!rc && has_work(s) && end != TIME_NEVER && end > s->now)
+    if (!rc)
+        rc = round_run_all(s, end);
+    if (!rc && sim_has_work(s) && end != TIME_NEVER && end > s->now)
         s->now = end;
     return rc;
 }

@@ -45,6 +45,22 @@ int sim_set_path(struct sim *s, uint32_t flow_id, int is_ack, const uint32_t *no
  * its flows @delay_ps later. Before the run. */
 int sim_set_straggler(struct sim *s, uint32_t host, double factor, int64_t delay_ps) WH_MUST_CHECK;
 
+/*
+ * How a simulation is executed. Whatever is chosen, the results are the same.
+ * partitioned: flows that can influence one another form partitions, which advance independently
+ * between control events, on @threads threads. serial: one calendar for everything, one thread; the
+ * yardstick. Serial is also taken where there is nothing to gain or the order of callbacks could
+ * not be kept: sim_set_monitor, and ORDER_NS3 with hooks that may add flows or with link changes.
+ */
+enum engine_kind { ENGINE_PARTITIONED, ENGINE_SERIAL };
+struct sim_engine {
+    enum engine_kind kind;
+    uint32_t threads; /* 1..SIM_THREADS_MAX */
+};
+#define SIM_THREADS_MAX 64
+/* sim_set_engine - before the run. Errors: WH_ERR_STATE (started), WH_ERR_INPUT (out of range). */
+int sim_set_engine(struct sim *s, const struct sim_engine *e) WH_MUST_CHECK;
+
 /* Called on the running thread between events; may call sim_add_flow and sim_schedule. */
 struct sim_hooks {
     void *ctx;
@@ -52,7 +68,7 @@ struct sim_hooks {
     void (*on_complete)(void *ctx, struct sim *s, uint32_t flow_id, int64_t now_ps);
     /* the receiver has all bytes; may be NULL */
     void (*on_delivered)(void *ctx, struct sim *s, uint32_t flow_id, int64_t now_ps);
-    /* polled every few thousand events and at control events; non-zero stops the run */
+    /* polled now and then, between rounds; non-zero stops the run */
     int (*on_poll)(void *ctx, struct sim *s);
 };
 void sim_set_hooks(struct sim *s, const struct sim_hooks *h);
@@ -107,6 +123,16 @@ void sim_counters(const struct sim *s, struct sim_counters *out);
 
 const struct topo *sim_topo(const struct sim *s);
 const struct sim_config *sim_config(const struct sim *s);
+
+/* How the run was executed; depends on the machine and on struct sim_engine. */
+struct sim_engine_stats {
+    enum engine_kind kind; /* what was used in the end */
+    uint32_t threads;
+    uint64_t rounds, tasks; /* tasks: partitions run, summed over the rounds */
+    uint64_t joins, splits;
+    uint32_t parts_alive, parts_alive_max, parts_ever;
+};
+void sim_engine_stats(const struct sim *s, struct sim_engine_stats *out);
 
 /* sim_flow_path - ports of a flow's path. Returns the number of links, fills up to @cap rows. */
 uint32_t sim_flow_path(const struct sim *s, uint32_t flow_id, int is_ack, uint32_t *ports,

@@ -11,7 +11,6 @@
 #define FLOW_ROWS_MAX (UINT32_C(1) << 26)
 #define PKT_ROWS_MAX (UINT32_C(1) << 27)
 #define PATH_ROWS_MAX (UINT32_C(1) << 30)
-#define COLD_ROWS_EXTRA 1u
 #define PAIR_WORK_MAX INT64_C(400000000) /* port visits spent on the largest base RTT */
 
 static const struct ecn_row *nearest_ecn(const struct sim_config *c, int64_t rate_bps)
@@ -169,9 +168,7 @@ static int build_rows(struct sim *s)
     s->port = arena_reserve((t->port_count + 1) * sizeof *s->port);
     s->nic = calloc(host_ports + 1, sizeof *s->nic);
     s->swtch = calloc(t->node_count - t->host_count + 1, sizeof *s->swtch);
-    s->cold_cap = t->port_count + COLD_ROWS_EXTRA;
-    s->cold = arena_reserve(s->cold_cap * sizeof *s->cold);
-    s->cold_count = COLD_ROWS_EXTRA;
+    s->cold = arena_reserve((t->port_count + 1) * sizeof *s->cold);
     if (!s->port || !s->nic || !s->swtch || !s->cold)
         return WH_ERR_NOMEM;
     for (uint32_t n = 0; n < t->node_count; n++)
@@ -191,7 +188,6 @@ static int reserve_rows(struct sim *s)
     s->done = arena_reserve(s->flow_cap * sizeof *s->done);
     s->cc_state = arena_reserve(s->flow_cap * (s->cc->state_bytes + 1));
     s->pkt = arena_reserve(s->pkt_cap * sizeof *s->pkt);
-    s->pkt_used = 1;
     s->path = arena_reserve(s->path_cap * sizeof *s->path);
     if (s->cc->needs_int)
         s->int_rec = arena_reserve(s->pkt_cap * sizeof *s->int_rec);
@@ -201,31 +197,16 @@ static int reserve_rows(struct sim *s)
     return 0;
 }
 
-static int64_t longest_hop_ps(const struct sim *s)
+static void find_spans(struct sim *s)
 {
-    int64_t span = 0;
-
+    s->least_delay_ps = s->kind_count ? TIME_NEVER : 0;
     for (uint32_t k = 0; k < s->kind_count; k++) {
-        const int64_t hop = s->kind[k].delay_ps + s->kind[k].tx_ps[s->frame_bytes_max];
+        const int64_t delay = s->kind[k].delay_ps;
+        const int64_t hop = delay + s->kind[k].tx_ps[s->frame_bytes_max];
 
-        span = hop > span ? hop : span;
+        s->longest_hop_ps = hop > s->longest_hop_ps ? hop : s->longest_hop_ps;
+        s->least_delay_ps = delay < s->least_delay_ps ? delay : s->least_delay_ps;
     }
-    return span;
-}
-
-static void build_part(struct sim *s)
-{
-    struct part *p = &s->part;
-
-    p->s = s;
-    p->port = s->port;
-    p->pkt = s->pkt;
-    p->int_rec = s->int_rec;
-    p->tx = s->tx;
-    p->rx = s->rx;
-    p->path = s->path;
-    p->order = (uint8_t)s->cfg.order;
-    calendar_init(&p->cal, longest_hop_ps(s));
 }
 
 static int build_base_rtt(struct sim *s)
@@ -275,7 +256,13 @@ int sim_build(struct sim *s, struct err_info *e)
     if (rc)
         return rc;
     mmu_init(s);
-    build_part(s);
+    find_spans(s);
+    s->engine = (struct sim_engine){ENGINE_PARTITIONED, 1};
+    part_init(s, &s->part);
+    rc = round_grow(s);
+    if (rc)
+        return rc;
+    s->parts[s->part_count++] = &s->part;
     return 0;
 }
 
@@ -314,7 +301,10 @@ void sim_unbuild(struct sim *s)
         if (s->tx[f].irn)
             irn_close(s, f);
     arena_release(s->port, ports * sizeof *s->port);
-    arena_release(s->cold, s->cold_cap * sizeof *s->cold);
+    arena_release(s->cold, ports * sizeof *s->cold);
+    arena_release(s->in_load, ports * sizeof *s->in_load);
+    arena_release(s->mark, ports * sizeof *s->mark);
+    arena_release(s->port_list, ports * sizeof *s->port_list);
     arena_release(s->ingress, ports * s->class_count * sizeof *s->ingress);
     arena_release(s->extra_q, ports * (s->class_count - 2) * sizeof *s->extra_q);
     arena_release(s->spec, s->flow_cap * sizeof *s->spec);
@@ -327,9 +317,20 @@ void sim_unbuild(struct sim *s)
     arena_release(s->pkt, s->pkt_cap * sizeof *s->pkt);
     arena_release(s->int_rec, s->pkt_cap * sizeof *s->int_rec);
     arena_release(s->path, s->path_cap * sizeof *s->path);
-    calendar_fini(&s->part.cal);
+    for (uint32_t i = 1; i < s->part_count; i++) {
+        part_fini(s->parts[i]);
+        free(s->parts[i]);
+    }
+    part_fini(&s->part);
     route_destroy(s->route);
-    free(s->part.note);
+    free(s->parts);
+    free(s->part_free);
+    free(s->run);
+    free(s->touched);
+    free(s->tasks);
+    free(s->notes);
+    free(s->fixed);
+    free(s->pkt_range);
     free(s->kind);
     free(s->nic);
     free(s->swtch);

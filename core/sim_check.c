@@ -34,7 +34,8 @@ static int check_queue(struct checker *c, uint32_t port, uint32_t cls)
     for (uint32_t row = q->head; row; row = s->pkt[row].next) {
         const struct pkt *k = &s->pkt[row];
 
-        REQUIRE(c, ++c->packets < s->pkt_used, "port %u: queue of class %u has no end", port, cls);
+        REQUIRE(c, ++c->packets <= pkt_handed(s), "port %u: queue of class %u has no end", port,
+                cls);
         REQUIRE(c, k->cls == cls, "port %u: packet of class %u in the queue of class %u", port,
                 k->cls, cls);
         REQUIRE(c, row == q->tail || k->next, "port %u: class %u ends before its tail", port, cls);
@@ -60,10 +61,10 @@ static int check_wire(struct checker *c, uint32_t port)
     for (uint32_t row = pt->wire_head; row; row = s->pkt[row].next) {
         const struct pkt *k = &s->pkt[row];
 
-        REQUIRE(c, ++c->packets < s->pkt_used, "port %u: the wire has no end", port);
-        REQUIRE(c, k->arrive >= last && k->arrive >= s->part.now,
+        REQUIRE(c, ++c->packets <= pkt_handed(s), "port %u: the wire has no end", port);
+        REQUIRE(c, k->arrive >= last && k->arrive >= part_of_port(s, port)->now,
                 "port %u: arrival at %lld after %lld, now %lld", port, (long long)k->arrive,
-                (long long)last, (long long)s->part.now);
+                (long long)last, (long long)part_of_port(s, port)->now);
         last = k->arrive;
     }
     return 0;
@@ -77,6 +78,8 @@ static int check_wire(struct checker *c, uint32_t port)
 static int check_flows_wait(const struct checker *c, const struct nic *n)
 {
     const struct sim *s = c->s;
+    const struct part *p = part_of_port(s, n->port);
+    const int64_t now = s->now - p->offset;
     uint32_t able = ROW_NONE;
 
     if (n->timer_time != TIME_NEVER || (s->cc->on_timer && s->cfg.window_variable))
@@ -84,9 +87,9 @@ static int check_flows_wait(const struct checker *c, const struct nic *n)
     for (uint32_t i = 0; i < n->count; i++) {
         const struct flow_tx *t = &s->tx[n->flow[i]];
 
-        if (!t->active || !sender_has_bytes(&s->part, t) || t->next_avail > s->now)
+        if (!t->active || !sender_has_bytes(p, t) || t->next_avail > now)
             continue;
-        if (!sender_may_send(&s->part, t, s->now))
+        if (!sender_may_send(p, t, now))
             return 0;
         if (!(s->port[n->port].paused >> t->cls & 1))
             able = n->flow[i];
@@ -135,6 +138,8 @@ static int check_switch(const struct checker *c, const struct swtch *sw)
     const struct sim *s = c->s;
     int64_t shared = 0;
 
+    if (!sw->coupled)
+        return 0; /* nothing is accounted */
     for (uint32_t p = sw->first_port; p < sw->first_port + sw->port_count; p++)
         for (uint32_t k = 1; k < s->class_count; k++) {
             const size_t row = (size_t)p * s->class_count + k;
@@ -178,7 +183,7 @@ static int check_flow(struct checker *c, uint32_t flow)
             "flow %u is done with %lld of %lld B", flow, (long long)r->expected,
             (long long)t->size);
     for (uint32_t row = t->bypass_head; row; row = s->pkt[row].next) {
-        REQUIRE(c, ++c->packets < s->pkt_used, "flow %u: ACKs without end", flow);
+        REQUIRE(c, ++c->packets <= pkt_handed(s), "flow %u: ACKs without end", flow);
         REQUIRE(c, row == t->bypass_tail || s->pkt[s->pkt[row].next].arrive >= s->pkt[row].arrive,
                 "flow %u: an ACK overtakes another", flow);
         if (row == t->bypass_tail)
@@ -212,10 +217,10 @@ static int check_free(struct checker *c)
 {
     const struct sim *s = c->s;
 
-    for (uint32_t row = s->part.pkt_free; row; row = s->pkt[row].next)
-        REQUIRE(c, ++c->packets < s->pkt_used, "the list of free packets has no end");
-    REQUIRE(c, c->packets + 1 == s->pkt_used, "%u packets found of %u", c->packets,
-            s->pkt_used - 1);
+    for (uint32_t i = 0; i < s->part_count; i++)
+        for (uint32_t row = s->parts[i]->pkt_free; row; row = s->pkt[row].next)
+            REQUIRE(c, ++c->packets <= pkt_handed(s), "the list of free packets has no end");
+    REQUIRE(c, c->packets == pkt_handed(s), "%u packets found of %u", c->packets, pkt_handed(s));
     return 0;
 }
 
@@ -237,6 +242,8 @@ int sim_check_invariants(const struct sim *s, struct err_info *e)
         rc = check_flows(&c);
     if (!rc)
         rc = check_free(&c);
+    if (!rc)
+        rc = part_check(s, e);
     free(c.waiting);
     return rc;
 }
@@ -244,11 +251,15 @@ int sim_check_invariants(const struct sim *s, struct err_info *e)
 void sim_check_often(struct sim *s)
 {
     const uint64_t work =
-        (uint64_t)s->topo->port_count * s->class_count + s->flow_count + s->pkt_used;
+        (uint64_t)s->topo->port_count * s->class_count + s->flow_count + pkt_handed(s);
     struct err_info e = {0};
 
-    if (s->part.events < s->check_at)
+    uint64_t events = 0;
+
+    for (uint32_t i = 0; i < s->part_count; i++)
+        events += s->parts[i]->events;
+    if (events < s->check_at)
         return;
-    s->check_at = s->part.events + work / 8;
+    s->check_at = events + work / 8;
     check(sim_check_invariants(s, &e) != WH_ERR_STATE, "at %lld ps: %s", (long long)s->now, e.text);
 }

@@ -190,10 +190,8 @@ static int64_t ideal_ps(const struct sim *s, int64_t bytes, int64_t rtt_ps, int6
     return rtt_ps + (int64_t)(bits * 1000000000 / rate_bps) * PS_PER_NS;
 }
 
-static void use_ports(struct sim *s, uint32_t row, uint32_t count, int32_t change)
+static void use_ports(struct sim *s, struct part *p, uint32_t row, uint32_t count, int32_t change)
 {
-    struct part *p = &s->part;
-
     for (uint32_t i = 0; i < count; row++) {
         const uint32_t port = s->path[row];
         struct port *pt;
@@ -211,10 +209,10 @@ static void use_ports(struct sim *s, uint32_t row, uint32_t count, int32_t chang
     }
 }
 
-static void use_paths(struct sim *s, const struct flow_tx *t, int32_t change)
+static void use_paths(struct sim *s, struct part *p, const struct flow_tx *t, int32_t change)
 {
-    use_ports(s, t->path, t->path_count, change);
-    use_ports(s, t->ack_path, t->path_count, change);
+    use_ports(s, p, t->path, t->path_count, change);
+    use_ports(s, p, t->ack_path, t->path_count, change);
 }
 
 /* ---- paths of connections seen before: a collective sends thousands of messages over each ---- */
@@ -332,47 +330,66 @@ static void open_halves(struct sim *s, uint32_t flow)
                       rng_mix((uint64_t)f->src << 32 | f->dst) ^
                           ((uint64_t)s->result[flow].sport << 16 | f->dport));
     t->bypass_ps = ack_path_ps(s, t->ack_path);
-    t->active = 1;
     r->size = f->bytes;
     r->nack_last = -1;
+}
+
+int flow_prepare(struct sim *s, uint32_t flow)
+{
+    struct flow_tx *t = &s->tx[flow];
+    struct flow_result *res = &s->result[flow];
+    int64_t rtt, rate;
+
+    if (!choose_paths(s, flow))
+        return 0;
+    rtt = path_base_rtt(s, t->path, &rate);
+    open_halves(s, flow);
+    set_window(s, t, rtt, rate);
+    res->hops = t->hops;
+    res->ideal_ps = ideal_ps(s, t->size, rtt, rate);
+    return t->hops;
+}
+
+/* Nothing to send: delivered and completed at once, by nobody's partition. */
+static void open_empty(struct sim *s, uint32_t flow)
+{
+    part_at_control(&s->part);
+    s->tx[flow].member = ROW_NONE;
+    s->rx[flow].delivered = 1;
+    part_note(&s->part, flow, NOTE_DELIVERED);
+    part_note(&s->part, flow, NOTE_COMPLETED);
 }
 
 int flow_open(struct sim *s, uint32_t flow)
 {
     struct flow_tx *t = &s->tx[flow];
     struct flow_result *res = &s->result[flow];
-    int64_t rtt, rate;
+    struct part *p;
     int rc;
 
-    if (!choose_paths(s, flow)) {
+    if (!flow_prepare(s, flow)) {
         res->state = FLOW_NOPATH;
         s->flow_nopath++;
         return 0;
     }
-    rtt = path_base_rtt(s, t->path, &rate);
-    open_halves(s, flow);
-    set_window(s, t, rtt, rate);
     res->state = FLOW_ACTIVE;
     res->start_ps = s->now;
-    res->hops = t->hops;
-    res->ideal_ps = ideal_ps(s, t->size, rtt, rate);
     s->flow_active++;
-    use_paths(s, t, 1);
-    if (s->cfg.recovery == RECOVERY_SELECTIVE_REPEAT) {
-        rc = irn_open(s, flow);
-        if (rc)
-            return rc;
-    }
     if (t->size == 0) {
-        t->active = 0;
-        s->rx[flow].delivered = 1;
-        part_note(&s->part, flow, NOTE_DELIVERED);
-        part_note(&s->part, flow, NOTE_COMPLETED);
+        open_empty(s, flow);
         return 0;
     }
-    rc = nic_add_flow(s, s->port[t->port].owner, flow);
+    rc = part_admit(s, flow);
+    if (!rc && s->cfg.recovery == RECOVERY_SELECTIVE_REPEAT)
+        rc = irn_open(s, flow);
+    if (rc)
+        return rc;
+    p = part_of_flow(s, flow);
+    t->active = 1;
+    use_paths(s, p, t, 1);
+    rc = nic_add_flow(p, s->port[t->port].owner, flow);
     if (!rc)
-        sender_start(&s->part, flow);
+        sender_start(p, flow);
     return rc;
 }
 
@@ -383,10 +400,14 @@ void flow_close(struct sim *s, uint32_t flow)
 
     res->acked_bytes = t->snd_una < t->size ? t->snd_una : t->size;
     res->retx_bytes = t->retx_bytes;
-    use_paths(s, t, -1);
+    s->flow_active--;
+    if (t->member == ROW_NONE)
+        return;
+    use_paths(s, part_of_flow(s, flow), t, -1);
+    s->nic[s->port[t->port].owner].active--;
     if (t->irn)
         irn_close(s, flow);
-    s->flow_active--;
+    part_dismiss(s, flow);
 }
 
 static int is_given(const struct sim *s, uint32_t flow)
@@ -414,8 +435,9 @@ static int move_to_port(struct sim *s, uint32_t flow, uint32_t port)
         if (old->flow[i] != flow)
             old->flow[to++] = old->flow[i];
     old->count = to;
+    old->active--;
     t->port = port;
-    return nic_add_flow(s, s->port[port].owner, flow);
+    return nic_add_flow(part_of_port(s, port), s->port[port].owner, flow);
 }
 
 static int reroute(struct sim *s, uint32_t flow)
@@ -428,13 +450,21 @@ static int reroute(struct sim *s, uint32_t flow)
         return 0;
     if (!choose_paths(s, flow))
         return 0; /* keeps the dead path until a link comes up or it gives up */
+    rc = part_move(s, flow, &before);
+    if (rc)
+        return rc;
     /* in this order: a port that stays in use keeps its INT counter */
-    use_paths(s, t, 1);
-    use_paths(s, &before, -1);
+    use_paths(s, part_of_port(s, before.port), t, 1);
+    use_paths(s, part_of_port(s, before.port), &before, -1);
     rc = move_to_port(s, flow, s->path[t->path]);
     s->result[flow].hops = t->hops;
     t->bypass_ps = ack_path_ps(s, t->ack_path);
     return rc;
+}
+
+static int is_open(const struct sim *s, uint32_t flow)
+{
+    return s->result[flow].state == FLOW_ACTIVE && s->tx[flow].active;
 }
 
 int flow_reroute_all(struct sim *s)
@@ -447,12 +477,15 @@ int flow_reroute_all(struct sim *s)
             s->flow_nopath--;
             s->result[f].state = FLOW_WAITING;
             rc = flow_open(s, f);
-        } else if (s->result[f].state == FLOW_ACTIVE && s->tx[f].active) {
+        } else if (is_open(s, f)) {
             rc = reroute(s, f);
         }
     }
-    for (uint32_t f = 0; f < s->flow_count; f++)
-        if (s->result[f].state == FLOW_ACTIVE && s->tx[f].active)
-            nic_kick(&s->part, s->tx[f].port);
+    for (uint32_t f = 0; f < s->flow_count && !rc; f++) {
+        if (!is_open(s, f))
+            continue;
+        part_at_control(part_of_flow(s, f));
+        nic_kick(part_of_flow(s, f), s->tx[f].port);
+    }
     return rc;
 }

@@ -22,12 +22,14 @@
 
 #include "calendar.h"
 #include "cc.h"
+#include "pool.h"
 #include "route.h"
 #include "sim.h"
 
 #include <stddef.h>
 
 #define ROW_NONE UINT32_MAX
+#define PART_NONE 0u /* row 0 is the one partition of the serial engine */
 #define CLASS_MAX 8u /* traffic classes of a port: 0 control, then the priorities in use */
 #define INT_HOPS_MAX 7u
 #define PATH_END PORT_NONE /* terminates a path in the path arena */
@@ -39,7 +41,8 @@ enum pkt_flag {
     PKT_CNP = 2,   /* ACK: echoes a mark */
     PKT_RETX = 4,  /* data: sent before */
     PKT_PAUSE = 8, /* PFC: pause (else resume) */
-    PKT_SACK = 16  /* ACK/NACK: `payload` packets after `seq` the data packet lies that caused it */
+    PKT_SACK = 16, /* ACK/NACK: `payload` packets after `seq` the data packet lies that caused it */
+    PKT_LAST = 32  /* data: ends its flow; ACK: of all of it */
 };
 
 struct pkt {
@@ -62,6 +65,12 @@ _Static_assert(sizeof(struct pkt) == 64, "a packet is one cache line");
 struct int_rec {
     uint64_t hop[INT_HOPS_MAX + 1];
 };
+
+/* An INT word whose clock is @delta_ps, a multiple of 1 ns, further on. */
+static inline uint64_t int_rebase(uint64_t word, int64_t delta_ps)
+{
+    return (word & ~UINT64_C(0xffffff)) | ((word + (uint64_t)(delta_ps / 1000)) & 0xffffff);
+}
 
 struct pkt_queue {
     uint32_t head, tail, bytes;
@@ -89,17 +98,19 @@ struct port {
     uint64_t tx_total_bytes, tx_packets;
     uint32_t flows; /* active flows whose data or ACK path holds the port */
     uint32_t marks;
-    uint32_t stats;  /* row of sim.cold, 0 = none yet */
+    uint32_t part;   /* partition that it belongs to, PART_NONE if it is idle and nobody's */
     uint32_t frames; /* packets that started here; stream of the loss draws */
+    uint32_t holds;  /* members of the partition that claim it: flows, coupled switches */
     uint8_t rr_last; /* class served last */
-    uint8_t reserved[7];
+    uint8_t reserved[3];
 };
 _Static_assert(sizeof(struct port) == 128, "a port is two cache lines");
 
 /* Rare happenings of a port. */
 struct port_cold {
     uint64_t drops, losses, pauses;
-    int64_t paused_ps, paused_since[CLASS_MAX];
+    int64_t paused_ps;
+    int64_t paused_since[CLASS_MAX]; /* local; of the classes that are paused */
 };
 
 /* What ports of one link class at hosts or at switches share. */
@@ -123,13 +134,18 @@ struct ingress {
 struct swtch {
     int64_t shared_used, shared_cap; /* cap: buffer less all reserves and headrooms */
     uint32_t node, first_port, port_count;
+    /* coupling: quiet.c */
+    int64_t load, in_load_max; /* bytes that its flows can have here at most; at one ingress */
+    uint32_t flows;            /* member flows that cross it */
+    uint8_t coupled;           /* its buffer is accounted, and couples what passes it */
 };
 
 /* Egress side of a host port. */
 struct nic {
     uint32_t *flow; /* shape: [count], rows, in round-robin order */
     uint32_t count, cap;
-    uint32_t last; /* index served last */
+    uint32_t last;   /* index served last */
+    uint32_t active; /* of the list, flows that are not closed */
     uint32_t port;
     int64_t timer_time, timer_sched; /* TIME_NEVER: none pending */
     int64_t rate_bps;                /* line rate, less for stragglers */
@@ -157,6 +173,8 @@ struct flow_tx {
     struct irn_tx *irn;                /* selective repeat, else NULL */
     uint32_t bypass_head, bypass_tail; /* ACKs that travel beside the network */
     int64_t bypass_ps;
+    int64_t load_bytes; /* that it counts for at each switch on its way, quiet.c */
+    uint32_t member;    /* index in part.flow */
 };
 
 /* Receiver half of a flow. */
@@ -170,7 +188,10 @@ struct flow_rx {
     struct irn_rx *irn;
 };
 
-/* A run of events with a clock of its own. */
+/*
+ * A partition: flows, the ports where they wait or make others wait, and a clock and a calendar of
+ * their own. One worker runs it at a time; between rounds it belongs to the coordinator.
+ */
 struct part {
     struct sim *s;
     struct event ev; /* the event being executed: its key is "now" */
@@ -179,6 +200,7 @@ struct part {
     int64_t serial;  /* events ever scheduled here; the chain under ORDER_NS3 */
     uint8_t order;   /* enum order_mode */
     uint8_t watched; /* a packet log is on */
+    uint8_t reacts;  /* completions have consequences elsewhere: their times are announced */
     struct port *port;
     struct pkt *pkt;
     struct int_rec *int_rec;
@@ -186,16 +208,45 @@ struct part {
     struct flow_rx *rx;
     const uint32_t *path;
     uint32_t pkt_free;
+    uint32_t worker; /* whose rows new packets are taken from */
     struct calendar cal;
     uint64_t events, packet_hops, data_packets, ack_packets, nack_packets, cnp_echoes, pfc_frames;
     uint64_t drops, losses, marks, pauses, rate_cuts, timeouts, retx_packets;
     /* happenings that control events deal with, in order; shape: [done_count] */
     struct part_note {
-        int64_t time;
+        int64_t time; /* global */
         uint32_t flow;
         uint32_t what; /* enum note_kind */
     } * note;
     uint32_t note_count, note_cap;
+
+    /* membership: part.c */
+    uint32_t id;
+    int64_t offset; /* global time = local time + offset */
+    uint32_t *flow; /* shape: [flow_count], flows of which it holds state or packets */
+    uint32_t flow_count, flow_cap;
+    uint32_t active; /* of them, not closed */
+    uint32_t *swtch; /* shape: [swtch_count], coupled switches */
+    uint32_t swtch_count, swtch_cap;
+    uint32_t *linger; /* shape: [linger_count], ports that nobody claims, not idle yet */
+    uint32_t linger_count, linger_cap;
+    uint32_t closes;  /* flows that left since the last look for a split */
+    uint32_t running; /* members whose sender is not done */
+    uint8_t touched;  /* in sim.touched */
+    struct old_way {  /* ways that flows had before the network changed */
+        uint32_t flow;
+        struct flow_tx was;
+    } * old;
+    uint32_t old_count, old_cap;
+
+    /* rounds: round.c */
+    uint8_t stops_idle; /* this round does not run beyond its last completion */
+    uint32_t run_index; /* in sim.run */
+    int64_t bound;      /* no completion before it, local; may be too early */
+    int64_t *final;     /* shape: [final_count], arrivals of last packets on their last wire */
+    uint32_t final_count, final_cap;
+    uint64_t weight; /* events of its last round */
+    struct pool_task task;
 };
 
 enum note_kind { NOTE_DELIVERED, NOTE_COMPLETED, NOTE_STALLED };
@@ -222,9 +273,9 @@ struct sim {
 
     struct port *port;         /* shape: [port_count] */
     struct pkt_queue *extra_q; /* shape: [port_count][class_count - 2] */
-    struct port_cold *cold;    /* shape: [cold_count], row 0 unused */
-    uint32_t cold_count, cold_cap;
-    struct port_kind *kind; /* shape: [kind_count], host kinds then switch kinds */
+    struct port_cold *cold;    /* shape: [port_count] */
+    int64_t *in_load;          /* shape: [port_count], see struct swtch: load by ingress */
+    struct port_kind *kind;    /* shape: [kind_count], host kinds then switch kinds */
     uint32_t kind_count;
     struct ingress *ingress; /* shape: [port_count][class_count] */
     struct swtch *swtch;
@@ -243,8 +294,13 @@ struct sim {
 
     struct pkt *pkt; /* reserved address space; row 0 unused */
     struct int_rec *int_rec;
-    uint32_t pkt_used, pkt_cap; /* rows ever handed out */
-    uint32_t *path;             /* path arena, reserved address space */
+    uint32_t pkt_cap;
+    struct pkt_range { /* rows that a worker has not handed out yet */
+        uint32_t first, next, end;
+        uint8_t pad[52]; /* a cache line each */
+    } * pkt_range;       /* shape: [worker_count] */
+    uint32_t worker_count;
+    uint32_t *path; /* path arena, reserved address space */
     uint32_t path_used, path_cap;
 
     struct flow_spec *spec; /* reserved address space, shape: [flow_count] */
@@ -277,10 +333,33 @@ struct sim {
 
     int64_t now; /* global */
     int64_t last_done;
-    int64_t max_base_rtt_ps, max_bdp_bytes;
+    int64_t max_base_rtt_ps, max_bdp_bytes, longest_hop_ps, least_delay_ps;
+    int64_t reached;   /* global: all that happens up to it has happened */
     uint64_t check_at; /* debug builds: number of events from which sim_check_often looks again */
     uint8_t started, interrupted, any_loss;
-    struct part part; /* the one partition */
+
+    /* partitions */
+    struct sim_engine engine;
+    uint8_t is_serial; /* one partition, `part`, which holds everything */
+    struct part part;  /* row 0 of parts */
+    struct part **parts;
+    uint32_t part_count, part_cap;
+    uint32_t *part_free; /* shape: [part_free_count], rows to use again */
+    uint32_t part_free_count;
+    uint32_t *run; /* shape: [run_count], partitions that have work */
+    uint32_t run_count;
+    uint32_t *touched; /* shape: [touched_count], partitions that flows have left */
+    uint32_t touched_count;
+    uint32_t *fixed;     /* ORDER_NS3: union-find over ports, for the whole run */
+    uint32_t *mark;      /* shape: [port_count], scratch, zero between calls; fixed: partition */
+    uint32_t *port_list; /* shape: [port_count], of part_list_ports */
+    struct part_note *notes; /* of all partitions at one barrier */
+    uint32_t notes_count, notes_cap;
+    struct pool_task **tasks; /* shape: [part_cap] */
+    struct pool *pool;        /* NULL: this thread alone */
+    int64_t slice_ps;         /* longest round without a look at on_poll */
+    uint64_t rounds, part_tasks, joins, splits;
+    uint32_t parts_alive_max;
 };
 
 /* One given path. */
@@ -291,6 +370,8 @@ struct given {
 
 /* ---- packets: pkt.c ---- */
 uint32_t pkt_alloc(struct part *p);
+/* Rows ever handed out. Between rounds. */
+uint32_t pkt_handed(const struct sim *s);
 static inline void pkt_free(struct part *p, uint32_t row)
 {
     p->pkt[row].next = p->pkt_free;
@@ -324,7 +405,6 @@ void port_set_paused(struct part *p, uint32_t port, uint32_t cls, int pause);
 /* The packet is gone: corrupted on the wire behind the port, or cut off with it. */
 void port_lose(struct part *p, uint32_t port, uint32_t row);
 void port_take_down(struct part *p, uint32_t port);
-struct port_cold *port_cold(struct sim *s, uint32_t port);
 void port_report(struct part *p, uint32_t port, uint32_t row, int64_t time, int event);
 
 /* ---- shared buffer: mmu.c ---- */
@@ -338,14 +418,20 @@ static inline int64_t mmu_threshold(const struct sim *s, const struct swtch *sw,
         return s->cfg.pfc_static_bytes;
     return (sw->shared_cap - shared_used) >> s->kind[s->port[port].kind].pfc_shift;
 }
+static inline int64_t mmu_above_reserve(const struct sim *s, int64_t bytes)
+{
+    return bytes > s->cfg.pfc_reserve_bytes ? bytes - s->cfg.pfc_reserve_bytes : 0;
+}
 /* Admitting and releasing the packet at once leaves no trace: no drop, no pause, no shared bytes.
- */
+ * At a switch that is not coupled this holds for every packet, see quiet.c. */
 static inline int mmu_is_transparent(const struct sim *s, uint32_t in_port, const struct pkt *k)
 {
     const struct ingress *in = &s->ingress[(size_t)in_port * s->class_count + k->cls];
     const struct port *pt = &s->port[in_port];
     const struct swtch *sw = &s->swtch[pt->owner];
 
+    if (!sw->coupled)
+        return 1;
     return in->bytes + k->wire_bytes <= s->cfg.pfc_reserve_bytes && !(in->headroom | in->paused) &&
            k->wire_bytes <= s->kind[pt->kind].headroom_bytes &&
            mmu_threshold(s, sw, in_port, sw->shared_used) > 0;
@@ -355,7 +441,7 @@ int64_t mmu_headroom(const struct sim *s, const struct port_kind *k);
 void mmu_init(struct sim *s);
 
 /* ---- host interfaces: nic.c ---- */
-int nic_add_flow(struct sim *s, uint32_t nic, uint32_t flow) WH_MUST_CHECK;
+int nic_add_flow(struct part *p, uint32_t nic, uint32_t flow) WH_MUST_CHECK;
 /* What to send at @now on an idle port; 0 if nothing, and then the timer may have been armed. */
 uint32_t nic_dequeue(struct part *p, uint32_t port);
 void nic_on_timer(struct part *p, uint32_t port);
@@ -396,10 +482,83 @@ int irn_tx_has_resend(struct irn_tx *t, const struct flow_tx *f, uint32_t mtu);
 /* ---- life of a flow: sim_flow.c ---- */
 /* Chooses paths, opens both halves and starts sending. Errors: WH_ERR_NOMEM. */
 int flow_open(struct sim *s, uint32_t flow) WH_MUST_CHECK;
+/* Chooses paths and sets what follows from them. Returns links of the data path, 0: no path. */
+int flow_prepare(struct sim *s, uint32_t flow);
 void flow_close(struct sim *s, uint32_t flow);
 /* New paths for all active flows whose paths were not given, after the network changed. */
 int flow_reroute_all(struct sim *s) WH_MUST_CHECK;
 uint32_t flow_next_sport(struct sim *s, uint32_t src, uint32_t dst);
+
+/* ---- partitions: part.c ---- */
+static inline struct part *part_of_port(const struct sim *s, uint32_t port)
+{
+    return s->parts[s->port[port].part];
+}
+static inline struct part *part_of_flow(const struct sim *s, uint32_t flow)
+{
+    return part_of_port(s, s->tx[flow].port);
+}
+/* Makes "now" of the partition the present control event. */
+void part_at_control(struct part *p);
+/* A partition without members whose clock starts now. NULL: out of memory. */
+struct part *part_create(struct sim *s);
+/* Moves all of @from to @to and ends @from. Both stand at the present control event. */
+void part_join(struct sim *s, struct part *to, struct part *from);
+/* The larger of two; joins them if they are not the same. NULL stands for none. */
+struct part *part_unite(struct sim *s, struct part *a, uint32_t id);
+/* Claims the ports of a flow's paths; what holds some of them becomes one. Paths are chosen. */
+int part_admit(struct sim *s, uint32_t flow) WH_MUST_CHECK;
+/* The flow is closed; it stays a member while packets of it may be under way. */
+void part_dismiss(struct sim *s, uint32_t flow);
+/* New paths: @old is the state with the old ones. */
+int part_move(struct sim *s, uint32_t flow, const struct flow_tx *old) WH_MUST_CHECK;
+/* After a batch of closings: lets go what is idle, splits, ends. */
+void part_tidy_all(struct sim *s);
+void part_claim_port(struct sim *s, struct part *p, uint32_t port);
+void part_release_port(struct sim *s, struct part *p, uint32_t port);
+int part_hold_swtch(struct part *p, uint32_t swtch) WH_MUST_CHECK;
+/* ORDER_NS3: which flows of the whole run can ever meet. */
+int part_fix_all(struct sim *s) WH_MUST_CHECK;
+void part_init(struct sim *s, struct part *p);
+void part_fini(struct part *p);
+/* Will be looked over by the next part_tidy_all. */
+void part_touch(struct sim *s, struct part *p);
+/* Adds a member that belonged to another partition, and its ports. */
+void part_move_flow(struct sim *s, struct part *to, uint32_t flow);
+void part_move_swtch(struct sim *s, struct part *to, uint32_t swtch);
+/* The distinct ports of the partition into sim.port_list; returns how many. */
+uint32_t part_list_ports(struct sim *s, const struct part *p);
+
+/* part_split.c: looks whether the partition has come apart, and takes it apart. */
+void part_split(struct sim *s, struct part *p);
+/* part_rebase.c: moves every time of a partition by @delta_ps, calendar excepted. */
+void part_rebase(struct sim *s, struct part *p, int64_t delta_ps);
+
+/* ---- which switches couple partitions: quiet.c ---- */
+int quiet_add(struct sim *s, uint32_t flow) WH_MUST_CHECK;
+/* The same, but nothing is joined: for part_fix_all, which looks at the switches afterwards. */
+void quiet_count(struct sim *s, uint32_t flow);
+int quiet_is_quiet(struct sim *s, uint32_t swtch);
+void quiet_remove(struct sim *s, const struct flow_tx *t);
+/* The switch has no flows and an empty buffer: it lets go of its ports. Returns 0 if it has not. */
+int quiet_release(struct sim *s, struct part *p, uint32_t swtch);
+
+/* ---- rounds: round.c ---- */
+int round_start(struct sim *s) WH_MUST_CHECK;
+/* Rounds and control events up to and including @end (global). */
+int round_run_all(struct sim *s, int64_t end) WH_MUST_CHECK;
+void round_task(void *part, struct pool_worker *w);
+int round_grow(struct sim *s) WH_MUST_CHECK;
+void part_announce(struct part *p, int64_t arrive);
+
+/* ---- events of one partition up to p->limit: dispatch.c ---- */
+void part_run(struct part *p);
+
+/* ---- control events of one instant, sim.c ---- */
+int sim_take_controls(struct sim *s, int64_t time) WH_MUST_CHECK;
+void sim_take_note(struct sim *s, const struct part_note *n);
+int sim_has_work(const struct sim *s);
+int sim_is_stopped(struct sim *s);
 
 /* ---- rows: sim_build.c ---- */
 int sim_build(struct sim *s, struct err_info *e) WH_MUST_CHECK;
@@ -416,6 +575,8 @@ void control_pop(struct sim *s);
 /* ---- what must hold between events: sim_check.c ---- */
 /* Returns 0, or WH_ERR_STATE with a sentence in @e. */
 int sim_check_invariants(const struct sim *s, struct err_info *e) WH_MUST_CHECK;
+/* Of partitions: part_check.c. */
+int part_check(const struct sim *s, struct err_info *e) WH_MUST_CHECK;
 /* Aborts if it does not hold; looks only as often as keeps its cost below that of the events. */
 void sim_check_often(struct sim *s);
 #ifdef WH_DEBUG

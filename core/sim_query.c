@@ -34,46 +34,47 @@ const uint32_t *sim_completions(const struct sim *s, uint32_t *count)
 void sim_port_stats(const struct sim *s, uint32_t port, struct port_stats *out)
 {
     const struct port *pt = &s->port[port];
+    const struct port_cold *c = &s->cold[port];
+    const int64_t now = s->now - part_of_port(s, port)->offset;
 
     *out = (struct port_stats){.tx_bytes = pt->tx_total_bytes,
                                .tx_packets = pt->tx_packets,
                                .marks = pt->marks,
                                .queue_max_bytes = pt->q_max};
-    if (pt->stats) {
-        const struct port_cold *c = &s->cold[pt->stats];
+    out->drops = c->drops;
+    out->losses = c->losses;
+    out->pauses_received = c->pauses;
+    out->paused_ps = c->paused_ps;
+    for (uint32_t k = 0; k < s->class_count; k++)
+        if ((pt->paused & (1u << k)) && now > c->paused_since[k])
+            out->paused_ps += now - c->paused_since[k];
+}
 
-        out->drops = c->drops;
-        out->losses = c->losses;
-        out->pauses_received = c->pauses;
-        out->paused_ps = c->paused_ps;
-        for (uint32_t k = 0; k < s->class_count; k++)
-            if ((pt->paused & (1u << k)) && s->now > c->paused_since[k])
-                out->paused_ps += s->now - c->paused_since[k];
-    }
+static void add_counters(const struct part *p, struct sim_counters *out)
+{
+    out->events += p->events;
+    out->packet_hops += p->packet_hops;
+    out->data_packets += p->data_packets;
+    out->ack_packets += p->ack_packets;
+    out->nack_packets += p->nack_packets;
+    out->cnp_echoes += p->cnp_echoes;
+    out->pfc_frames += p->pfc_frames;
+    out->drops += p->drops;
+    out->losses += p->losses;
+    out->marks += p->marks;
+    out->pauses += p->pauses;
+    out->rate_cuts += p->rate_cuts;
+    out->timeouts += p->timeouts;
+    out->retx_packets += p->retx_packets;
 }
 
 void sim_counters(const struct sim *s, struct sim_counters *out)
 {
-    const struct part *p = &s->part;
     uint32_t q_max = 0;
 
     for (uint32_t i = 0; i < s->topo->port_count; i++)
         q_max = s->port[i].q_max > q_max ? s->port[i].q_max : q_max;
     *out = (struct sim_counters){
-        .events = p->events,
-        .packet_hops = p->packet_hops,
-        .data_packets = p->data_packets,
-        .ack_packets = p->ack_packets,
-        .nack_packets = p->nack_packets,
-        .cnp_echoes = p->cnp_echoes,
-        .pfc_frames = p->pfc_frames,
-        .drops = p->drops,
-        .losses = p->losses,
-        .marks = p->marks,
-        .pauses = p->pauses,
-        .rate_cuts = p->rate_cuts,
-        .timeouts = p->timeouts,
-        .retx_packets = p->retx_packets,
         .flows_finished = s->flow_done,
         .flows_active = s->flow_active,
         .flows_stalled = s->flow_stalled,
@@ -83,8 +84,25 @@ void sim_counters(const struct sim *s, struct sim_counters *out)
         .max_bdp_bytes = s->max_bdp_bytes,
         .end_ps = s->flow_done == s->flow_count ? s->last_done : s->now,
     };
+    for (uint32_t i = 0; i < s->part_count; i++)
+        add_counters(s->parts[i], out);
     out->flows_waiting =
         s->flow_count - s->flow_done - s->flow_active - s->flow_stalled - s->flow_nopath;
+}
+
+void sim_engine_stats(const struct sim *s, struct sim_engine_stats *out)
+{
+    *out = (struct sim_engine_stats){
+        .kind = s->is_serial ? ENGINE_SERIAL : ENGINE_PARTITIONED,
+        .threads = s->worker_count ? s->worker_count : 1,
+        .rounds = s->rounds,
+        .tasks = s->part_tasks,
+        .joins = s->joins,
+        .splits = s->splits,
+        .parts_alive = s->run_count,
+        .parts_alive_max = s->parts_alive_max,
+        .parts_ever = s->part_count - 1,
+    };
 }
 
 const struct topo *sim_topo(const struct sim *s)

@@ -133,7 +133,7 @@ static void cut_wire(void *arg, struct sim *s)
         const uint32_t row = pt->wire_head;
 
         pt->wire_head = s->pkt[row].next;
-        pkt_free(&s->part, row);
+        pkt_free(part_of_port(s, topo_find_port(s->topo, cut->from, cut->to)), row);
     }
 }
 

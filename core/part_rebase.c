@@ -1,0 +1,116 @@
+/*
+ * part_rebase.c - every absolute time that a partition holds, in one place: ports, packets, flows,
+ * congestion control. What is added to it belongs here.
+ *
+ * Threading: the coordinator, between rounds.
+ */
+#include "sim_int.h"
+#include "units.h"
+
+static void list_port(struct sim *s, uint32_t port, uint32_t *count)
+{
+    if (s->mark[port])
+        return;
+    s->mark[port] = 1;
+    s->port_list[(*count)++] = port;
+}
+
+static void list_path(struct sim *s, uint32_t row, uint32_t *count)
+{
+    for (; s->path[row] != PATH_END; row++)
+        list_port(s, s->path[row], count);
+}
+
+static void list_ways(struct sim *s, const struct flow_tx *t, uint32_t *count)
+{
+    for (uint32_t i = 0; i < t->path_count; i++) {
+        list_path(s, t->path + i * t->path_stride, count);
+        if (s->cfg.ack != ACK_BYPASS)
+            list_path(s, t->ack_path + i * t->ack_stride, count);
+    }
+}
+
+uint32_t part_list_ports(struct sim *s, const struct part *p)
+{
+    uint32_t count = 0;
+
+    for (uint32_t i = 0; i < p->flow_count; i++)
+        list_ways(s, &s->tx[p->flow[i]], &count);
+    for (uint32_t i = 0; i < p->old_count; i++)
+        list_ways(s, &p->old[i].was, &count);
+    for (uint32_t i = 0; i < p->swtch_count; i++) {
+        const struct swtch *sw = &s->swtch[p->swtch[i]];
+
+        for (uint32_t k = sw->first_port; k < sw->first_port + sw->port_count; k++) {
+            list_port(s, k, &count);
+            list_port(s, s->port[k].peer, &count);
+        }
+    }
+    for (uint32_t i = 0; i < p->linger_count; i++)
+        if (s->port[p->linger[i]].part == p->id)
+            list_port(s, p->linger[i], &count);
+    for (uint32_t i = 0; i < count; i++)
+        s->mark[s->port_list[i]] = 0;
+    return count;
+}
+
+static void rebase_packets(struct sim *s, uint32_t head, int64_t delta)
+{
+    for (uint32_t row = head; row; row = s->pkt[row].next) {
+        struct pkt *k = &s->pkt[row];
+
+        k->arrive += delta;
+        k->sched += delta;
+        k->chain += delta;
+        k->sent += delta;
+        for (uint32_t i = 0; s->int_rec && i < k->int_hops; i++)
+            s->int_rec[row].hop[i] = int_rebase(s->int_rec[row].hop[i], delta);
+    }
+}
+
+static void rebase_port(struct sim *s, uint32_t port, int64_t delta)
+{
+    struct port *pt = &s->port[port];
+
+    pt->busy_until += delta;
+    pt->tx_start += delta;
+    pt->chain += delta;
+    rebase_packets(s, pt->wire_head, delta);
+    for (uint32_t c = 0; c < s->class_count; c++) {
+        rebase_packets(s, port_queue(s, pt, port, c)->head, delta);
+        if (pt->paused >> c & 1)
+            s->cold[port].paused_since[c] += delta;
+    }
+    if (pt->flags & PORT_HOST) {
+        struct nic *n = &s->nic[pt->owner];
+
+        n->timer_sched += delta;
+        if (n->timer_time != TIME_NEVER)
+            n->timer_time += delta;
+    }
+}
+
+static void rebase_flow(struct sim *s, uint32_t flow, int64_t delta)
+{
+    struct flow_tx *t = &s->tx[flow];
+    struct flow_rx *r = &s->rx[flow];
+
+    t->next_avail += delta;
+    t->rto_deadline += delta;
+    rebase_packets(s, t->bypass_head, delta);
+    r->nack_until += delta;
+    r->cnp_next += delta;
+    if (s->cc->rebase)
+        s->cc->rebase(s->cc_state + flow * s->cc->state_bytes, delta);
+}
+
+void part_rebase(struct sim *s, struct part *p, int64_t delta_ps)
+{
+    const uint32_t ports = part_list_ports(s, p);
+
+    check(delta_ps % PS_PER_NS == 0, "a frame moves by %lld ps", (long long)delta_ps);
+    for (uint32_t i = 0; i < ports; i++)
+        rebase_port(s, s->port_list[i], delta_ps);
+    for (uint32_t i = 0; i < p->flow_count; i++)
+        rebase_flow(s, p->flow[i], delta_ps);
+}

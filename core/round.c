@@ -1,0 +1,451 @@
+/*
+ * round.c - the loop of a run: partitions advance on their own up to a horizon, then everything
+ * meets.
+ *
+ * The horizon is the next control event; where completions have consequences (hooks that add flows)
+ * also the earliest instant at which a flow could complete. That is known from below: what a flow
+ * has not sent yet takes its time at line rate; and of flows that have sent everything the last
+ * packet announces itself when it starts on its last wire, so that before the next event and the
+ * shortest delay of a wire nothing unannounced can complete. In a round each partition with events
+ * up to the horizon is a task on the pool. At the barrier completions are taken by (time, flow),
+ * then the control events of the instant; what they cause at that instant follows in the next
+ * round.
+ *
+ * Nothing here decides what is computed, only when and where: results are the same for any
+ * number of threads, and the same as those of the serial engine, which is the loop over one
+ * partition.
+ *
+ * Threading: the coordinator; round_task also on other workers, one partition each at a time.
+ */
+#include "sim_int.h"
+#include "units.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SLICE_EVENTS_MAX (UINT64_C(1) << 22) /* a round longer than that is cut shorter */
+#define SLICE_FIRST_PS PS_PER_US
+
+/* ---- set-up ---- */
+
+static int grow_rows(void *rows, size_t row_bytes, uint32_t cap)
+{
+    void **at = rows;
+    void *r = realloc(*at, cap * row_bytes);
+
+    if (!r)
+        return 0;
+    *at = r;
+    return 1;
+}
+
+/* Room for more partitions. Coordinator. */
+int round_grow(struct sim *s)
+{
+    const uint32_t cap = s->part_cap ? 2 * s->part_cap : 64;
+
+    if (!grow_rows(&s->parts, sizeof *s->parts, cap) ||
+        !grow_rows(&s->part_free, sizeof *s->part_free, cap) ||
+        !grow_rows(&s->run, sizeof *s->run, cap) ||
+        !grow_rows(&s->touched, sizeof *s->touched, cap) ||
+        !grow_rows(&s->tasks, sizeof *s->tasks, cap))
+        return WH_ERR_NOMEM;
+    s->part_cap = cap;
+    return 0;
+}
+
+static int start_workers(struct sim *s)
+{
+    const uint32_t rows = s->pkt_cap / s->worker_count;
+
+    s->pkt_range = calloc(s->worker_count, sizeof *s->pkt_range);
+    if (!s->pkt_range)
+        return WH_ERR_NOMEM;
+    for (uint32_t i = 0; i < s->worker_count; i++) {
+        struct pkt_range *r = &s->pkt_range[i];
+
+        r->first = r->next = i * rows + 1; /* row 0 means none */
+        r->end = r->first + rows - 1;
+    }
+    return 0;
+}
+
+int round_start(struct sim *s)
+{
+    const uint32_t ports = s->topo->port_count + 1;
+    int rc;
+
+    s->worker_count = s->is_serial ? 1 : s->engine.threads;
+    s->slice_ps = SLICE_FIRST_PS;
+    rc = start_workers(s);
+    if (rc || s->is_serial)
+        return rc;
+    s->in_load = arena_reserve(ports * sizeof *s->in_load);
+    s->mark = arena_reserve(ports * sizeof *s->mark);
+    s->port_list = arena_reserve(ports * sizeof *s->port_list);
+    if (!s->in_load || !s->mark || !s->port_list)
+        return WH_ERR_NOMEM;
+    return s->cfg.order == ORDER_NS3 ? part_fix_all(s) : 0;
+}
+
+/* ---- when the next flow can complete ---- */
+
+void part_announce(struct part *p, int64_t arrive)
+{
+    if (p->final_count == p->final_cap) {
+        const uint32_t cap = p->final_cap ? 2 * p->final_cap : 8;
+        int64_t *f = realloc(p->final, cap * sizeof *f);
+
+        check(f != NULL, "out of memory for %u last packets", cap);
+        p->final = f;
+        p->final_cap = cap;
+    }
+    p->final[p->final_count++] = arrive;
+}
+
+/* The first last packet that has not arrived; forgets those that have. */
+static int64_t first_final(struct part *p, int64_t reached)
+{
+    int64_t first = TIME_NEVER;
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < p->final_count; i++) {
+        if (p->final[i] <= reached)
+            continue;
+        first = p->final[i] < first ? p->final[i] : first;
+        p->final[kept++] = p->final[i];
+    }
+    p->final_count = kept;
+    return first;
+}
+
+/* From what the flows have never sent: what went back may still be acknowledged. */
+static int64_t sending_bound(const struct part *p, int64_t reached)
+{
+    const struct sim *s = p->s;
+    const uint32_t frame = s->cfg.payload_bytes + s->data_header_bytes;
+    int64_t bound = TIME_NEVER;
+
+    for (uint32_t i = 0; i < p->flow_count; i++) {
+        const struct flow_tx *t = &s->tx[p->flow[i]];
+        const struct port_kind *k = &s->kind[s->port[t->port].kind];
+        int64_t done;
+
+        if (!t->active)
+            continue;
+        done = reached + (t->size - t->snd_max) / s->cfg.payload_bytes * k->tx_ps[frame];
+        bound = done < bound ? done : bound;
+    }
+    return bound;
+}
+
+static void find_bound(struct part *p, int64_t reached)
+{
+    const int64_t sending = sending_bound(p, reached);
+    const int64_t event = calendar_next_bound(&p->cal);
+    const int64_t final = first_final(p, reached);
+    /* any packet may be the one that completes a selective repeat */
+    const int64_t ahead =
+        p->s->cfg.recovery == RECOVERY_SELECTIVE_REPEAT ? 0 : p->s->least_delay_ps;
+    int64_t bound = event < TIME_NEVER - ahead ? event + ahead : TIME_NEVER;
+
+    bound = sending > bound ? sending : bound;
+    bound = final < bound ? final : bound;
+    p->bound = bound > reached ? bound : reached + 1;
+}
+
+static int64_t completion_bound(struct sim *s)
+{
+    int64_t first = TIME_NEVER;
+
+    for (uint32_t i = 0; i < s->run_count; i++) {
+        struct part *p = s->parts[s->run[i]];
+
+        if (!p->running)
+            continue;
+        if (p->bound + p->offset <= s->reached || p->bound == INT64_MIN)
+            find_bound(p, s->reached - p->offset);
+        if (p->bound != TIME_NEVER && p->bound + p->offset < first)
+            first = p->bound + p->offset;
+    }
+    return first;
+}
+
+/* ---- one round ---- */
+
+void round_task(void *part, struct pool_worker *w)
+{
+    struct part *p = part;
+    const uint64_t before = p->events;
+
+    p->worker = w ? pool_worker_id(w) : 0;
+    part_run(p);
+    p->weight = p->events - before;
+}
+
+/* An interruption is looked for between rounds, so none may last too long. */
+static void adapt_slice(struct sim *s, uint32_t count)
+{
+    uint64_t events = 0;
+
+    for (uint32_t i = 0; i < count; i++)
+        events += ((struct part *)s->tasks[i]->arg)->weight;
+    if (events > SLICE_EVENTS_MAX)
+        s->slice_ps = s->slice_ps / 2 + 1;
+    else if (s->slice_ps < TIME_NEVER / 4)
+        s->slice_ps *= 2;
+}
+
+static void run_tasks(struct sim *s, uint32_t count)
+{
+    s->rounds++;
+    s->part_tasks += count;
+    if (s->pool && count > 1)
+        pool_round(s->pool, s->tasks, count);
+    else
+        for (uint32_t i = 0; i < count; i++)
+            round_task(s->tasks[i]->arg, NULL);
+    adapt_slice(s, count);
+}
+
+/*
+ * Executes everything up to @horizon. @all: also in partitions without flows; else those wait, and
+ * the others stop with their last flow, because the run may end then.
+ */
+static void advance(struct sim *s, int64_t horizon, int all)
+{
+    uint32_t count = 0;
+
+    if (s->is_serial) {
+        s->part.limit = horizon;
+        s->part.stops_idle = 1;
+        part_run(&s->part);
+        return;
+    }
+    for (uint32_t i = 0; i < s->run_count; i++) {
+        struct part *p = s->parts[s->run[i]];
+
+        p->limit = horizon == TIME_NEVER ? TIME_NEVER : horizon - p->offset;
+        p->stops_idle = (uint8_t)!all;
+        if ((!all && !p->running) || calendar_next_bound(&p->cal) > p->limit)
+            continue;
+        if (!p->running)
+            part_touch(s, p); /* the last of its packets may now arrive */
+        p->task.weight = p->weight;
+        s->tasks[count++] = &p->task;
+    }
+    if (count)
+        run_tasks(s, count);
+    s->reached = horizon;
+}
+
+/* ---- the barrier ---- */
+
+static int note_order(const void *a, const void *b)
+{
+    const struct part_note *x = a, *y = b;
+
+    if (x->time != y->time)
+        return x->time < y->time ? -1 : 1;
+    if (x->flow != y->flow)
+        return x->flow < y->flow ? -1 : 1;
+    return x->what < y->what ? -1 : x->what > y->what;
+}
+
+static int gather_of(struct sim *s, struct part *p)
+{
+    if (s->notes_count + p->note_count > s->notes_cap) {
+        const uint32_t cap = 2 * (s->notes_count + p->note_count) + 64;
+
+        if (!grow_rows(&s->notes, sizeof *s->notes, cap))
+            return WH_ERR_NOMEM;
+        s->notes_cap = cap;
+    }
+    if (p->note_count)
+        memcpy(&s->notes[s->notes_count], p->note, p->note_count * sizeof *p->note);
+    s->notes_count += p->note_count;
+    p->note_count = 0;
+    return 0;
+}
+
+static int gather_notes(struct sim *s)
+{
+    int rc = gather_of(s, &s->part);
+
+    for (uint32_t i = 0; i < s->run_count && !rc; i++) {
+        struct part *p = s->parts[s->run[i]];
+
+        if (p->note_count)
+            rc = gather_of(s, p);
+    }
+    if (s->notes_count > 1)
+        qsort(s->notes, s->notes_count, sizeof *s->notes, note_order);
+    return rc;
+}
+
+/* What is taken may note something itself: that is of the same instant and comes next. */
+static int take_notes(struct sim *s)
+{
+    int rc = gather_notes(s);
+    uint32_t i = 0;
+
+    for (; i < s->notes_count && !rc; i++) {
+        const struct part_note n = s->notes[i];
+
+        check(!s->part.reacts || n.time >= s->reached || n.what == NOTE_STALLED ||
+                  s->result[n.flow].state == FLOW_STALLED,
+              "flow %u: %lld ps, all is at %lld (%u, state %u)", n.flow, (long long)n.time,
+              (long long)s->reached, n.what, s->result[n.flow].state);
+        sim_take_note(s, &n);
+    }
+    s->notes_count = 0;
+    return rc;
+}
+
+static int has_failed(const struct sim *s)
+{
+    int failed = s->part.cal.failed;
+
+    for (uint32_t i = 0; i < s->run_count; i++)
+        failed |= s->parts[s->run[i]]->cal.failed;
+    return failed;
+}
+
+static int has_notes(const struct sim *s)
+{
+    if (s->part.note_count)
+        return 1;
+    for (uint32_t i = 0; i < s->run_count; i++)
+        if (s->parts[s->run[i]]->note_count)
+            return 1;
+    return 0;
+}
+
+/* Everything that has been noted, until nothing is. */
+static int settle(struct sim *s)
+{
+    int rc = 0;
+
+    while (!rc && has_notes(s))
+        rc = take_notes(s);
+    part_tidy_all(s);
+    sim_dcheck(s);
+    return rc;
+}
+
+/* ---- the loop ---- */
+
+struct horizon {
+    int64_t time;
+    uint8_t is_control; /* control events are due then */
+    uint8_t is_last;    /* nothing comes after it */
+};
+
+static int64_t slice_end(const struct sim *s)
+{
+    int64_t first = TIME_NEVER;
+
+    for (uint32_t i = 0; i < s->run_count; i++) {
+        const struct part *p = s->parts[s->run[i]];
+        const int64_t next = calendar_next_bound(&p->cal);
+
+        if (p->running && next != INT64_MAX && next + p->offset < first)
+            first = next + p->offset;
+    }
+    return first < TIME_NEVER - s->slice_ps ? first + s->slice_ps : TIME_NEVER;
+}
+
+static struct horizon find_horizon(struct sim *s, int64_t end)
+{
+    const struct control *c = control_peek(s);
+    const int is_control = c && c->time <= end;
+    struct horizon h = {is_control ? c->time : end, (uint8_t)is_control, (uint8_t)!is_control};
+    int64_t cut;
+
+    if (s->is_serial)
+        return h;
+    cut = slice_end(s);
+    if (cut < h.time)
+        h = (struct horizon){cut, 0, 0};
+    cut = s->part.reacts ? completion_bound(s) : TIME_NEVER;
+    if (cut < h.time)
+        h = (struct horizon){cut, 0, 0};
+    return h;
+}
+
+/* Returns 1 if nothing can happen any more. */
+static int one_round(struct sim *s, int64_t end)
+{
+    const struct horizon h = find_horizon(s, end);
+    /* a change of the network alone does not keep a run going */
+    const int goes_on = h.is_control && s->control_work;
+    int noted, rc;
+
+    advance(s, h.time, goes_on);
+    if (s->interrupted)
+        return WH_ERR_INTERRUPTED;
+    if (has_failed(s))
+        return WH_ERR_NOMEM;
+    noted = has_notes(s);
+    rc = settle(s);
+    if (rc || (noted && s->is_serial))
+        return rc; /* the serial engine stops at each completion */
+    if (!h.is_control || !sim_has_work(s))
+        return h.is_last && !noted;
+    if (!goes_on)
+        advance(s, h.time, 1);
+    rc = sim_take_controls(s, h.time);
+    return rc ? rc : settle(s);
+}
+
+static int poll(struct sim *s)
+{
+    if (!s->is_serial && sim_has_work(s) && s->reached != TIME_NEVER && s->reached > s->now)
+        s->now = s->reached;
+    return sim_is_stopped(s) ? WH_ERR_INTERRUPTED : 0;
+}
+
+static int run_loop(struct sim *s, int64_t end)
+{
+    int rc = settle(s); /* left by an interruption */
+
+    while (!rc && sim_has_work(s)) {
+        rc = one_round(s, end);
+        if (!rc)
+            rc = poll(s);
+    }
+    /* what the last packets do until the end is part of the run */
+    if (rc >= 0 && !s->is_serial)
+        advance(s, sim_has_work(s) ? end : s->now, 1);
+    return rc > 0 ? 0 : rc;
+}
+
+struct run_call {
+    struct sim *s;
+    int64_t end;
+    int rc;
+};
+
+static void run_on_pool(void *arg, struct pool *pool)
+{
+    struct run_call *c = arg;
+
+    c->s->pool = pool;
+    c->rc = run_loop(c->s, c->end);
+    c->s->pool = NULL;
+}
+
+int round_run_all(struct sim *s, int64_t end)
+{
+    const struct pool_options o = {.thread_count = s->worker_count};
+    struct run_call c = {s, end, 0};
+    struct pool *pool;
+
+    if (s->worker_count == 1)
+        return run_loop(s, end);
+    if (pool_create(&pool, &o))
+        return WH_ERR_NOMEM;
+    pool_enter(pool, run_on_pool, &c);
+    pool_destroy(pool);
+    return c.rc;
+}
