@@ -211,7 +211,7 @@ static int check_host(const struct sim_config *c, struct err_info *e)
         {"window_variable", "", c->window_variable, 0, 1},
         {"rate_bound", "", c->rate_bound, 0, 1},
         {"reuse_sport", "", c->reuse_sport, 0, 1},
-        {"ACK mode", "", (int64_t)c->ack, 0, ACK_BYPASS},
+        {"ACK mode", "", (int64_t)c->ack, 0, ACK_CHARGED},
         {"packets per ACK", "", c->ack_every_packets, 1, INT32_MAX},
         {"ACK interval", " B", c->ack_interval_bytes, 0, INT32_MAX},
         {"chunk size", " B", c->chunk_bytes, 1, INT32_MAX},

@@ -21,8 +21,13 @@ enum cc_kind { CC_NONE, CC_DCQCN, CC_HPCC, CC_TIMELY, CC_DCTCP, CC_SWIFT, CC_KIN
 enum ack_mode {
     ACK_PRIORITY, /* in the control queue: ahead of data, not counted in any buffer */
     ACK_IN_DATA,  /* at switches in the queue of their priority group, counted */
-    ACK_BYPASS    /* beside the network: fixed delay of the idle reverse path */
+    ACK_BYPASS,   /* beside the network: fixed delay of the idle reverse path */
+    ACK_CHARGED   /* the same, and the ports on the way back are charged for them: ack_charge.c */
 };
+static inline int ack_is_beside(enum ack_mode m)
+{
+    return m == ACK_BYPASS || m == ACK_CHARGED;
+}
 
 enum recovery_mode {
     RECOVERY_GO_BACK_N,

@@ -105,7 +105,7 @@ static int poll(struct part *p)
     return s->interrupted;
 }
 
-void part_run(struct part *p)
+void part_run_plain(struct part *p)
 {
     while (calendar_pop(&p->cal, p->limit, &p->ev)) {
         p->now = p->ev.time;

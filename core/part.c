@@ -42,11 +42,23 @@ static int reserve_row(uint32_t **rows, uint32_t count, uint32_t *cap)
     return 1;
 }
 
+static void part_at(struct part *p, int64_t global_ps)
+{
+    if (p->frozen_ps)
+        freeze_interrupt(p, global_ps);
+    if (p->s->watch.create && !p->is_fresh) {
+        freeze_end_episode(p);
+        p->is_fresh = 1;
+    }
+    p->now = global_ps - p->offset;
+    p->ev = (struct event){p->now, p->now, INT64_MAX, UINT32_MAX, UINT32_MAX};
+    p->charge_due = 1;
+    p->bound = INT64_MIN; /* what happens now may bring completions forward */
+}
+
 void part_at_control(struct part *p)
 {
-    p->now = p->s->now - p->offset;
-    p->ev = (struct event){p->now, p->now, INT64_MAX, UINT32_MAX, UINT32_MAX};
-    p->bound = INT64_MIN; /* what happens now may bring completions forward */
+    part_at(p, p->s->now);
 }
 
 /* ---- creation and end ---- */
@@ -88,8 +100,9 @@ struct part *part_create(struct sim *s)
         p = part_new(s);
     if (!p)
         return NULL;
-    /* whole ns: INT counts them; and the clocks of the serial engine and ns-3 start at 0 */
-    p->offset = 0;
+    /* its clock starts at 0, in whole ns, which INT counts; that of ns-3 is the global one */
+    p->offset = p->order == ORDER_NS3 ? 0 : s->now / PS_PER_NS * PS_PER_NS;
+    p->is_fresh = p->is_watched = 0;
     p->reacts = s->part.reacts;
     p->watched = s->part.watched;
     p->run_index = s->run_count;
@@ -110,6 +123,8 @@ static void part_end(struct sim *s, struct part *p)
     dcheck(!p->flow_count && !p->swtch_count && !p->linger_count && !p->note_count,
            "partition %u ends with %u flows, %u switches, %u ports", p->id, p->flow_count,
            p->swtch_count, p->linger_count);
+    if (s->watch.create && !p->is_fresh)
+        freeze_end_episode(p);
     s->run[p->run_index] = last;
     s->parts[last]->run_index = p->run_index;
     p->run_index = ROW_NONE;
@@ -128,6 +143,7 @@ void part_fini(struct part *p)
     free(p->linger);
     free(p->final);
     free(p->old);
+    freeze_fini(p);
 }
 
 /* ---- ports ---- */
@@ -199,7 +215,7 @@ static void claim_paths(struct sim *s, struct part *p, const struct flow_tx *t, 
 {
     for (uint32_t i = 0; i < t->path_count; i++) {
         claim_path(s, p, t->path + i * t->path_stride, sign);
-        if (s->cfg.ack != ACK_BYPASS)
+        if (!ack_is_beside(s->cfg.ack))
             claim_path(s, p, t->ack_path + i * t->ack_stride, sign);
     }
 }
@@ -221,7 +237,7 @@ static void move_ways(struct sim *s, struct part *to, const struct flow_tx *t)
 {
     for (uint32_t i = 0; i < t->path_count; i++) {
         move_ports_of_path(s, to, t->path + i * t->path_stride);
-        if (s->cfg.ack != ACK_BYPASS)
+        if (!ack_is_beside(s->cfg.ack))
             move_ports_of_path(s, to, t->ack_path + i * t->ack_stride);
     }
 }
@@ -357,7 +373,7 @@ static struct part *unite_paths(struct sim *s, struct part *p, const struct flow
 {
     for (uint32_t i = 0; i < t->path_count; i++) {
         p = unite_path(s, p, t->path + i * t->path_stride);
-        if (s->cfg.ack != ACK_BYPASS)
+        if (!ack_is_beside(s->cfg.ack))
             p = unite_path(s, p, t->ack_path + i * t->ack_stride);
     }
     return p;
@@ -396,7 +412,7 @@ static void fix_flow(struct sim *s, uint32_t flow)
     for (uint32_t i = 0; i < t->path_count; i++) {
         fix_path(s, t->path + i * t->path_stride);
         fixed_unite(s, s->path[t->path], s->path[t->path + i * t->path_stride]);
-        if (s->cfg.ack == ACK_BYPASS)
+        if (ack_is_beside(s->cfg.ack))
             continue;
         fix_path(s, t->ack_path + i * t->ack_stride);
         fixed_unite(s, s->path[t->path], s->path[t->ack_path + i * t->ack_stride]);
@@ -492,6 +508,7 @@ int part_admit(struct sim *s, uint32_t flow)
 
 void part_touch(struct sim *s, struct part *p)
 {
+    p->touch_ps = s->now;
     if (p->touched || s->fixed)
         return;
     p->touched = 1;
@@ -615,10 +632,10 @@ static void drop_old(struct sim *s, struct part *p)
 
 static void part_tidy(struct sim *s, struct part *p)
 {
-    if (calendar_next_bound(&p->cal) <= s->now - p->offset)
+    if (calendar_next_bound(&p->cal) <= p->touch_ps - p->offset)
         return; /* it stopped with its last flow and lags behind; it is touched when it runs again
                  */
-    part_at_control(p);
+    part_at(p, p->touch_ps);
     drop_old(s, p);
     drop_members(s, p);
     drop_lingering(s, p);

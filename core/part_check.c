@@ -58,7 +58,7 @@ static int claim_ways(struct part_checker *c, const struct part *p, const struct
 
     for (uint32_t i = 0; i < t->path_count && !rc; i++) {
         rc = claim_path(c, p, first, t->path + i * t->path_stride);
-        if (!rc && c->s->cfg.ack != ACK_BYPASS)
+        if (!rc && !ack_is_beside(c->s->cfg.ack))
             rc = claim_path(c, p, first, t->ack_path + i * t->ack_stride);
     }
     return rc;

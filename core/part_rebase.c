@@ -25,7 +25,7 @@ static void list_ways(struct sim *s, const struct flow_tx *t, uint32_t *count)
 {
     for (uint32_t i = 0; i < t->path_count; i++) {
         list_path(s, t->path + i * t->path_stride, count);
-        if (s->cfg.ack != ACK_BYPASS)
+        if (!ack_is_beside(s->cfg.ack))
             list_path(s, t->ack_path + i * t->ack_stride, count);
     }
 }
@@ -97,6 +97,7 @@ static void rebase_flow(struct sim *s, uint32_t flow, int64_t delta)
 
     t->next_avail += delta;
     t->rto_deadline += delta;
+    t->last_ack += delta;
     rebase_packets(s, t->bypass_head, delta);
     r->nack_until += delta;
     r->cnp_next += delta;

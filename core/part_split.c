@@ -68,7 +68,7 @@ static void each_port(struct splitter *x, uint32_t member, port_fn fn)
 
         for (uint32_t i = 0; i < t->path_count; i++) {
             each_of_path(x, t->path + i * t->path_stride, member, fn);
-            if (s->cfg.ack != ACK_BYPASS)
+            if (!ack_is_beside(s->cfg.ack))
                 each_of_path(x, t->ack_path + i * t->ack_stride, member, fn);
         }
     } else {
@@ -112,7 +112,9 @@ static void create_parts(struct splitter *x)
         x->to[i] = i == largest ? x->p : part_create(x->s);
         check(x->to[i] != NULL, "out of memory for a partition");
         x->to[i]->offset = x->p->offset;
-        part_at_control(x->to[i]);
+        x->to[i]->now = x->p->now;
+        x->to[i]->ev = x->p->ev;
+        x->to[i]->is_fresh = x->p->is_fresh;
     }
 }
 

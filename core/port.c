@@ -65,17 +65,19 @@ static void transmit(struct part *p, uint32_t port, uint32_t row)
     struct port *pt = &p->port[port];
     struct pkt *k = &p->pkt[row];
     const struct port_kind *kind = &p->s->kind[pt->kind];
+    uint32_t bytes;
 
     pt->tx_start = p->now;
     pt->chain =
         next_chain(p, p->ev.sched); /* the end is scheduled before the arrival, as in ns-3 */
     pt->busy = 1;
-    pt->busy_until = p->now + kind->tx_ps[k->wire_bytes];
+    k->arrive = p->now + kind->tx_ps[k->wire_bytes] + kind->delay_ps;
+    bytes = k->wire_bytes + (k->type == PKT_DATA ? pt->charge : 0u);
+    pt->busy_until = p->now + kind->tx_ps[bytes];
     pt->flags &= (uint8_t)~PORT_TX_EVENT;
-    pt->tx_bytes += k->wire_bytes;
-    pt->tx_total_bytes += k->wire_bytes;
+    pt->tx_bytes += bytes;
+    pt->tx_total_bytes += bytes;
     pt->tx_packets++;
-    k->arrive = pt->busy_until + kind->delay_ps;
     k->sched = p->now;
     k->chain = next_chain(p, p->ev.sched);
     k->next = 0;

@@ -162,7 +162,7 @@ void receiver_on_data(struct part *p, uint32_t row)
         p->ack_packets++;
     else
         p->nack_packets++;
-    if (p->s->cfg.ack == ACK_BYPASS) {
+    if (ack_is_beside(p->s->cfg.ack)) {
         send_bypass(p, row);
         return;
     }

@@ -78,6 +78,8 @@ int round_start(struct sim *s)
     s->worker_count = s->is_serial ? 1 : s->engine.threads;
     s->slice_ps = SLICE_FIRST_PS;
     rc = start_workers(s);
+    if (!rc)
+        rc = ack_charge_init(s);
     if (rc || s->is_serial)
         return rc;
     s->in_load = arena_reserve(ports * sizeof *s->in_load);
@@ -124,19 +126,28 @@ static int64_t sending_bound(const struct part *p, int64_t reached)
 {
     const struct sim *s = p->s;
     const uint32_t frame = s->cfg.payload_bytes + s->data_header_bytes;
+    const int64_t slack = s->watch.create ? 4 : 0; /* skips round to whole packets */
     int64_t bound = TIME_NEVER;
 
     for (uint32_t i = 0; i < p->flow_count; i++) {
         const struct flow_tx *t = &s->tx[p->flow[i]];
         const struct port_kind *k = &s->kind[s->port[t->port].kind];
-        int64_t done;
+        int64_t done, packets;
 
         if (!t->active)
             continue;
-        done = reached + (t->size - t->snd_max) / s->cfg.payload_bytes * k->tx_ps[frame];
+        packets = (t->size - t->snd_max) / s->cfg.payload_bytes;
+        packets -= packets < slack ? packets : slack;
+        done = reached + packets * k->tx_ps[frame];
         bound = done < bound ? done : bound;
     }
     return bound;
+}
+
+/* Nothing happens in the partition before it, local. */
+static int64_t part_next(const struct part *p)
+{
+    return p->frozen_ps ? p->frozen_at + p->frozen_ps : calendar_next_bound(&p->cal);
 }
 
 static void find_bound(struct part *p, int64_t reached)
@@ -151,6 +162,8 @@ static void find_bound(struct part *p, int64_t reached)
 
     bound = sending > bound ? sending : bound;
     bound = final < bound ? final : bound;
+    if (p->frozen_ps)
+        bound = part_next(p);
     p->bound = bound > reached ? bound : reached + 1;
 }
 
@@ -179,7 +192,10 @@ void round_task(void *part, struct pool_worker *w)
     const uint64_t before = p->events;
 
     p->worker = w ? pool_worker_id(w) : 0;
-    part_run(p);
+    if (p->s->watch.create)
+        freeze_run(p);
+    else
+        part_run_plain(p);
     p->weight = p->events - before;
 }
 
@@ -196,11 +212,17 @@ static void adapt_slice(struct sim *s, uint32_t count)
         s->slice_ps *= 2;
 }
 
+static int is_probed(const struct sim *s)
+{
+    return s->probe.record || s->probe.has_times;
+}
+
 static void run_tasks(struct sim *s, uint32_t count)
 {
     s->rounds++;
     s->part_tasks += count;
-    if (s->pool && count > 1)
+    /* the pool also takes single tasks where it measures */
+    if (s->pool && (count > 1 || is_probed(s)))
         pool_round(s->pool, s->tasks, count);
     else
         for (uint32_t i = 0; i < count; i++)
@@ -219,7 +241,7 @@ static void advance(struct sim *s, int64_t horizon, int all)
     if (s->is_serial) {
         s->part.limit = horizon;
         s->part.stops_idle = 1;
-        part_run(&s->part);
+        part_run_plain(&s->part);
         return;
     }
     for (uint32_t i = 0; i < s->run_count; i++) {
@@ -227,7 +249,7 @@ static void advance(struct sim *s, int64_t horizon, int all)
 
         p->limit = horizon == TIME_NEVER ? TIME_NEVER : horizon - p->offset;
         p->stops_idle = (uint8_t)!all;
-        if ((!all && !p->running) || calendar_next_bound(&p->cal) > p->limit)
+        if ((!all && !p->running) || part_next(p) > p->limit)
             continue;
         if (!p->running)
             part_touch(s, p); /* the last of its packets may now arrive */
@@ -324,11 +346,16 @@ static int has_notes(const struct sim *s)
 /* Everything that has been noted, until nothing is. */
 static int settle(struct sim *s)
 {
+    int64_t latest = s->now;
     int rc = 0;
 
-    while (!rc && has_notes(s))
+    while (!rc && has_notes(s)) {
         rc = take_notes(s);
+        latest = s->now > latest ? s->now : latest;
+    }
     part_tidy_all(s);
+    ack_charge_apply(s);
+    s->now = latest; /* with skipping, partitions stop for completions at different times */
     sim_dcheck(s);
     return rc;
 }
@@ -347,7 +374,7 @@ static int64_t slice_end(const struct sim *s)
 
     for (uint32_t i = 0; i < s->run_count; i++) {
         const struct part *p = s->parts[s->run[i]];
-        const int64_t next = calendar_next_bound(&p->cal);
+        const int64_t next = part_next(p);
 
         if (p->running && next != INT64_MAX && next + p->offset < first)
             first = next + p->offset;
@@ -388,8 +415,8 @@ static int one_round(struct sim *s, int64_t end)
         return WH_ERR_NOMEM;
     noted = has_notes(s);
     rc = settle(s);
-    if (rc || (noted && s->is_serial))
-        return rc; /* the serial engine stops at each completion */
+    if (rc || (noted && (s->is_serial || s->watch.create)))
+        return rc; /* who has stopped at a completion goes on first */
     if (!h.is_control || !sim_has_work(s))
         return h.is_last && !noted;
     if (!goes_on)
@@ -405,6 +432,28 @@ static int poll(struct sim *s)
     return sim_is_stopped(s) ? WH_ERR_INTERRUPTED : 0;
 }
 
+static int completed_before(const struct sim *s, uint32_t a, uint32_t b)
+{
+    const int64_t x = s->result[a].end_ps, y = s->result[b].end_ps;
+
+    return x != y ? x < y : a < b;
+}
+
+/* Completions of one round come in order; with skipping a partition may catch up later. */
+static void sort_done(struct sim *s)
+{
+    for (uint32_t i = 1; i < s->flow_done; i++) {
+        const uint32_t f = s->done[i];
+        uint32_t k = i;
+
+        while (k > 0 && completed_before(s, f, s->done[k - 1])) {
+            s->done[k] = s->done[k - 1];
+            k--;
+        }
+        s->done[k] = f;
+    }
+}
+
 static int run_loop(struct sim *s, int64_t end)
 {
     int rc = settle(s); /* left by an interruption */
@@ -417,6 +466,8 @@ static int run_loop(struct sim *s, int64_t end)
     /* what the last packets do until the end is part of the run */
     if (rc >= 0 && !s->is_serial)
         advance(s, sim_has_work(s) ? end : s->now, 1);
+    if (s->watch.create)
+        sort_done(s);
     return rc > 0 ? 0 : rc;
 }
 
@@ -437,15 +488,19 @@ static void run_on_pool(void *arg, struct pool *pool)
 
 int round_run_all(struct sim *s, int64_t end)
 {
-    const struct pool_options o = {.thread_count = s->worker_count};
+    const struct pool_options o = {.thread_count = s->worker_count,
+                                   .policy = s->probe.shares_all ? POOL_PARALLEL : POOL_ADAPTIVE,
+                                   .has_times = s->probe.has_times,
+                                   .record = s->probe.record};
     struct run_call c = {s, end, 0};
     struct pool *pool;
 
-    if (s->worker_count == 1)
+    if (s->is_serial || (s->worker_count == 1 && !is_probed(s)))
         return run_loop(s, end);
     if (pool_create(&pool, &o))
         return WH_ERR_NOMEM;
     pool_enter(pool, run_on_pool, &c);
+    sim_add_pool_stats(pool, &s->ended);
     pool_destroy(pool);
     return c.rc;
 }

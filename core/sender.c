@@ -23,9 +23,11 @@ void part_note(struct part *p, uint32_t flow, enum note_kind what)
         p->note_cap = cap;
     }
     p->note[p->note_count++] = (struct part_note){p->now + p->offset, flow, what};
-    if (what != NOTE_DELIVERED)
+    if (what != NOTE_DELIVERED) {
         p->running--;
-    if (p->limit > p->now && (p->s->is_serial || (p->stops_idle && !p->running)))
+        p->note_stop = p->s->watch.create != NULL; /* what follows begins an episode */
+    }
+    if (p->limit > p->now && (p->s->is_serial || p->note_stop || (p->stops_idle && !p->running)))
         p->limit = p->now; /* control events that follow from it happen now, or the run ends */
 }
 
@@ -184,6 +186,7 @@ static int64_t accept_ack(struct part *p, struct flow_tx *t, const struct pkt *k
         return 0;
     }
     t->snd_una = ack;
+    t->last_ack = p->now;
     if (t->snd_nxt < ack)
         t->snd_nxt = ack;
     if (t->irn)

@@ -208,6 +208,8 @@ void sim_take_note(struct sim *s, const struct part_note *n)
             s->hooks.on_delivered(s->hooks.ctx, s, n->flow, n->time);
         return;
     }
+    if (n->what == NOTE_COMPLETED) /* what is given up goes on being charged for */
+        ack_charge_close(s, &s->tx[n->flow]);
     flow_close(s, n->flow);
     if (n->what == NOTE_STALLED) {
         res->state = FLOW_STALLED;
@@ -217,7 +219,7 @@ void sim_take_note(struct sim *s, const struct part_note *n)
     res->state = FLOW_DONE;
     res->end_ps = n->time;
     s->done[s->flow_done++] = n->flow;
-    s->last_done = n->time;
+    s->last_done = n->time > s->last_done ? n->time : s->last_done;
     if (s->hooks.on_complete)
         s->hooks.on_complete(s->hooks.ctx, s, n->flow, n->time);
 }
@@ -297,6 +299,14 @@ int sim_take_controls(struct sim *s, int64_t time)
 
 /* ---- the run ---- */
 
+int sim_set_watch(struct sim *s, const struct watch_ops *w)
+{
+    if (s->started)
+        return WH_ERR_STATE;
+    s->watch = *w;
+    return 0;
+}
+
 int sim_set_engine(struct sim *s, const struct sim_engine *e)
 {
     if (s->started)
@@ -307,14 +317,23 @@ int sim_set_engine(struct sim *s, const struct sim_engine *e)
     return 0;
 }
 
+int sim_set_probe(struct sim *s, const struct sim_probe *p)
+{
+    if (s->started)
+        return WH_ERR_STATE;
+    s->probe = *p;
+    return 0;
+}
+
 /* Where partitions would not pay, or not be exact, see sim.h. */
 static int wants_serial(const struct sim *s)
 {
     const struct sim_monitor *m = &s->mon;
 
     return s->engine.kind == ENGINE_SERIAL || m->on_packet || m->on_pfc || m->on_sample ||
-           (s->cfg.order == ORDER_NS3 && (s->hooks.on_complete || s->hooks.on_delivered ||
-                                          s->cfg.event_count || s->control_work != s->flow_count));
+           (s->cfg.order == ORDER_NS3 &&
+            (s->hooks.on_complete || s->hooks.on_delivered || s->cfg.event_count ||
+             s->cfg.ack == ACK_CHARGED || s->control_work != s->flow_count));
 }
 
 static int start(struct sim *s)
@@ -326,9 +345,15 @@ static int start(struct sim *s)
             s, &(struct control){.time = s->cfg.events[i].time_ps, .seq = i, .kind = CONTROL_NET});
     if (rc)
         return rc;
+    if (s->watch.create)
+        s->cfg.order = ORDER_CANONICAL; /* ties in the order of scheduling need all of the past */
     s->is_serial = (uint8_t)wants_serial(s);
+    if (s->is_serial)
+        s->watch.create = NULL;
+    s->part.order = (uint8_t)s->cfg.order;
     s->part.watched = s->mon.on_packet != NULL;
-    s->part.reacts = !s->is_serial && (s->hooks.on_complete || s->hooks.on_delivered);
+    s->part.reacts = !s->is_serial &&
+                     (s->hooks.on_complete || s->hooks.on_delivered || s->cfg.ack == ACK_CHARGED);
     for (uint32_t i = 0; s->is_serial && i < s->swtch_count; i++)
         s->swtch[i].coupled = 1;
     rc = round_start(s);

@@ -50,7 +50,8 @@ int sim_set_straggler(struct sim *s, uint32_t host, double factor, int64_t delay
  * partitioned: flows that can influence one another form partitions, which advance independently
  * between control events, on @threads threads. serial: one calendar for everything, one thread; the
  * yardstick. Serial is also taken where there is nothing to gain or the order of callbacks could
- * not be kept: sim_set_monitor, and ORDER_NS3 with hooks that may add flows or with link changes.
+ * not be kept: sim_set_monitor, and ORDER_NS3 with hooks that may add flows,
+ * with link changes, or with ACK_CHARGED.
  */
 enum engine_kind { ENGINE_PARTITIONED, ENGINE_SERIAL };
 struct sim_engine {
@@ -60,6 +61,27 @@ struct sim_engine {
 #define SIM_THREADS_MAX 64
 /* sim_set_engine - before the run. Errors: WH_ERR_STATE (started), WH_ERR_INPUT (out of range). */
 int sim_set_engine(struct sim *s, const struct sim_engine *e) WH_MUST_CHECK;
+
+/*
+ * How the partitioned engine is watched and, for tests, forced. Watching costs two readings of the
+ * clock for each partition run in a round. No influence on results.
+ */
+struct replay;
+struct sim_probe {
+    struct replay *record; /* each round and its tasks are added; not owned; NULL: off */
+    uint8_t has_times;     /* times in sim_engine_stats */
+    uint8_t shares_all;    /* threads share every round they can, worth it or not */
+};
+/* sim_set_probe - before the run. Errors: WH_ERR_STATE (started). */
+int sim_set_probe(struct sim *s, const struct sim_probe *p) WH_MUST_CHECK;
+
+/*
+ * sim_set_watch - what is steady is skipped, as the watch says; see watch.h and steady/.
+ * Before the run; copied. With it ORDER_NS3 becomes ORDER_CANONICAL, and the serial engine, where
+ * it is taken (see above), skips nothing. Errors: WH_ERR_STATE.
+ */
+struct watch_ops;
+int sim_set_watch(struct sim *s, const struct watch_ops *w) WH_MUST_CHECK;
 
 /* Called on the running thread between events; may call sim_add_flow and sim_schedule. */
 struct sim_hooks {
@@ -131,8 +153,28 @@ struct sim_engine_stats {
     uint64_t rounds, tasks; /* tasks: partitions run, summed over the rounds */
     uint64_t joins, splits;
     uint32_t parts_alive, parts_alive_max, parts_ever;
+    /* 0 on one thread without a probe */
+    uint64_t shared_rounds; /* others than the coordinator were called to */
+    uint64_t steals, sleeps;
+    /* with sim_probe.has_times, summed over the threads; the four together are their time */
+    uint64_t busy_ns, idle_ns, barrier_ns; /* in tasks; looking for one; none was left */
+    uint64_t serial_ns;                    /* of the coordinator, between rounds */
 };
 void sim_engine_stats(const struct sim *s, struct sim_engine_stats *out);
+
+/* What skipping saved, and what the rest was executed for. All zero without a watch. */
+struct sim_skip_stats {
+    uint64_t skips;                         /* partitions frozen */
+    uint64_t skipped_packets, skipped_hops; /* data packets; all packets times links */
+    double skipped_flow_s, flow_s;          /* flow time skipped; of all flows, from start to end */
+    /* executed events */
+    uint64_t transient, observed, ending, never_steady, unwatched;
+    uint64_t why[32]; /* by the watch's reason, at the ends of bins */
+};
+void sim_skip_stats(const struct sim *s, struct sim_skip_stats *out);
+/* Events executed because of the flow, the port. */
+uint64_t sim_flow_held_events(const struct sim *s, uint32_t flow_id);
+uint64_t sim_port_held_events(const struct sim *s, uint32_t port);
 
 /* sim_flow_path - ports of a flow's path. Returns the number of links, fills up to @cap rows. */
 uint32_t sim_flow_path(const struct sim *s, uint32_t flow_id, int is_ack, uint32_t *ports,

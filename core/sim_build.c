@@ -89,6 +89,7 @@ static int64_t first_nic_rate(const struct topo *t)
 static int build_kind(struct sim *s, struct port_kind *k, const struct link_class *c, int is_host,
                       int is_used, struct err_info *e)
 {
+    const uint32_t frames = s->frame_bytes_max + s->ack_wire_bytes; /* with a charge */
     int rc = 0;
 
     k->rate_bps = c->rate_bps;
@@ -97,10 +98,10 @@ static int build_kind(struct sim *s, struct port_kind *k, const struct link_clas
     s->any_loss |= c->error_rate > 0;
     k->pfc_shift = pfc_shift(s, c->rate_bps, first_nic_rate(s->topo));
     k->headroom_bytes = mmu_headroom(s, k);
-    k->tx_ps = malloc((s->frame_bytes_max + 1) * sizeof *k->tx_ps);
+    k->tx_ps = malloc((frames + 1) * sizeof *k->tx_ps);
     if (!k->tx_ps)
         return WH_ERR_NOMEM;
-    for (uint32_t b = 0; b <= s->frame_bytes_max; b++)
+    for (uint32_t b = 0; b <= frames; b++)
         k->tx_ps[b] = units_tx_ps(b, c->rate_bps, s->cfg.round_ps);
     if (is_used && !is_host)
         rc = set_ecn(&s->cfg, k, e);
@@ -322,6 +323,7 @@ void sim_unbuild(struct sim *s)
         free(s->parts[i]);
     }
     part_fini(&s->part);
+    ack_charge_fini(s);
     route_destroy(s->route);
     free(s->parts);
     free(s->part_free);

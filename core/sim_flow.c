@@ -387,6 +387,7 @@ int flow_open(struct sim *s, uint32_t flow)
     p = part_of_flow(s, flow);
     t->active = 1;
     use_paths(s, p, t, 1);
+    ack_charge_open(s, flow);
     rc = nic_add_flow(p, s->port[t->port].owner, flow);
     if (!rc)
         sender_start(p, flow);
@@ -398,7 +399,7 @@ void flow_close(struct sim *s, uint32_t flow)
     struct flow_tx *t = &s->tx[flow];
     struct flow_result *res = &s->result[flow];
 
-    res->acked_bytes = t->snd_una < t->size ? t->snd_una : t->size;
+    res->acked_bytes = t->base + (t->snd_una < t->size ? t->snd_una : t->size);
     res->retx_bytes = t->retx_bytes;
     s->flow_active--;
     if (t->member == ROW_NONE)
@@ -443,7 +444,7 @@ static int move_to_port(struct sim *s, uint32_t flow, uint32_t port)
 static int reroute(struct sim *s, uint32_t flow)
 {
     struct flow_tx *t = &s->tx[flow];
-    const struct flow_tx before = *t;
+    struct flow_tx before = *t;
     int rc;
 
     if (is_given(s, flow) && path_is_up(s, t->path) && path_is_up(s, t->ack_path))
@@ -456,6 +457,8 @@ static int reroute(struct sim *s, uint32_t flow)
     /* in this order: a port that stays in use keeps its INT counter */
     use_paths(s, part_of_port(s, before.port), t, 1);
     use_paths(s, part_of_port(s, before.port), &before, -1);
+    ack_charge_close(s, &before);
+    ack_charge_open(s, flow);
     rc = move_to_port(s, flow, s->path[t->path]);
     s->result[flow].hops = t->hops;
     t->bypass_ps = ack_path_ps(s, t->ack_path);

@@ -25,6 +25,7 @@
 #include "pool.h"
 #include "route.h"
 #include "sim.h"
+#include "watch.h"
 
 #include <stddef.h>
 
@@ -101,8 +102,9 @@ struct port {
     uint32_t part;   /* partition that it belongs to, PART_NONE if it is idle and nobody's */
     uint32_t frames; /* packets that started here; stream of the loss draws */
     uint32_t holds;  /* members of the partition that claim it: flows, coupled switches */
+    uint16_t charge; /* bytes that a data packet pays for acknowledgements, ack_charge.c */
     uint8_t rr_last; /* class served last */
-    uint8_t reserved[3];
+    uint8_t reserved;
 };
 _Static_assert(sizeof(struct port) == 128, "a port is two cache lines");
 
@@ -111,6 +113,7 @@ struct port_cold {
     uint64_t drops, losses, pauses;
     int64_t paused_ps;
     int64_t paused_since[CLASS_MAX]; /* local; of the classes that are paused */
+    uint64_t held_events;            /* see struct flow_tx */
 };
 
 /* What ports of one link class at hosts or at switches share. */
@@ -173,8 +176,12 @@ struct flow_tx {
     struct irn_tx *irn;                /* selective repeat, else NULL */
     uint32_t bypass_head, bypass_tail; /* ACKs that travel beside the network */
     int64_t bypass_ps;
-    int64_t load_bytes; /* that it counts for at each switch on its way, quiet.c */
-    uint32_t member;    /* index in part.flow */
+    int64_t base;          /* payload skipped so far: positions in the flow are base + local ones */
+    int64_t last_ack;      /* when snd_una last rose */
+    int64_t ack_share_bps; /* rate at which its acknowledgements are charged for, per path */
+    uint64_t held_events;  /* executed because it kept its partition from being frozen */
+    int64_t load_bytes;    /* that it counts for at each switch on its way, quiet.c */
+    uint32_t member;       /* index in part.flow */
 };
 
 /* Receiver half of a flow. */
@@ -186,6 +193,16 @@ struct flow_rx {
     uint8_t marked;                /* a mark to echo */
     uint8_t delivered;
     struct irn_rx *irn;
+};
+
+/* What events of a run with skipping were executed for. */
+enum event_class {
+    CLASS_TRANSIENT,    /* from a control event to the first skip */
+    CLASS_OBSERVED,     /* looking again between skips */
+    CLASS_ENDING,       /* close to the end of a flow */
+    CLASS_NEVER_STEADY, /* episodes without a skip */
+    CLASS_UNWATCHED,    /* nobody looked: packets of ended flows under way, too many flows */
+    CLASS_COUNT
 };
 
 /*
@@ -230,14 +247,29 @@ struct part {
     uint32_t swtch_count, swtch_cap;
     uint32_t *linger; /* shape: [linger_count], ports that nobody claims, not idle yet */
     uint32_t linger_count, linger_cap;
-    uint32_t closes;  /* flows that left since the last look for a split */
-    uint32_t running; /* members whose sender is not done */
-    uint8_t touched;  /* in sim.touched */
-    struct old_way {  /* ways that flows had before the network changed */
+    uint32_t closes;    /* flows that left since the last look for a split */
+    uint32_t running;   /* members whose sender is not done */
+    uint8_t touched;    /* in sim.touched */
+    uint8_t charge_due; /* shares of its flows may have changed */
+    int64_t touch_ps;   /* global time of what touched it */
+    struct old_way {    /* ways that flows had before the network changed */
         uint32_t flow;
         struct flow_tx was;
     } * old;
     uint32_t old_count, old_cap;
+
+    /* skipping: freeze.c */
+    void *watch;             /* of sim.watch; NULL: none yet */
+    struct episode *episode; /* what the watch is told */
+    uint8_t is_fresh;        /* a control event has touched it: a new episode begins */
+    uint8_t is_watched, is_ending, note_stop;
+    uint32_t skips;               /* in this episode */
+    int64_t frozen_at, frozen_ps; /* since when, for how long, local; 0: not frozen */
+    uint64_t skips_ever;
+    double skipped_flow_s; /* summed over flows */
+    uint64_t skipped_packets, skipped_hops;
+    uint64_t mark, mark_bin; /* events when the present class, the present bin began */
+    uint64_t class_events[CLASS_COUNT], why_events[WATCH_REASON_MAX];
 
     /* rounds: round.c */
     uint8_t stops_idle; /* this round does not run beyond its last completion */
@@ -338,8 +370,19 @@ struct sim {
     uint64_t check_at; /* debug builds: number of events from which sim_check_often looks again */
     uint8_t started, interrupted, any_loss;
 
+    struct watch_ops watch; /* create is NULL: nothing is skipped */
+
+    /* ack_charge.c; shape: [port_count] each, NULL unless ACK_CHARGED */
+    int64_t *ack_load_bps;  /* data whose acknowledgements come by */
+    uint32_t *data_flows;   /* active flows that send through the port */
+    uint32_t *charge_dirty; /* ports whose load has changed; shape: [charge_dirty_count] */
+    uint8_t *charge_mark;
+    uint32_t charge_dirty_count;
+    uint8_t charge_changed;
+
     /* partitions */
     struct sim_engine engine;
+    struct sim_probe probe;
     uint8_t is_serial; /* one partition, `part`, which holds everything */
     struct part part;  /* row 0 of parts */
     struct part **parts;
@@ -360,6 +403,7 @@ struct sim {
     int64_t slice_ps;         /* longest round without a look at on_poll */
     uint64_t rounds, part_tasks, joins, splits;
     uint32_t parts_alive_max;
+    struct sim_engine_stats ended; /* of the pools of earlier calls of sim_run */
 };
 
 /* One given path. */
@@ -534,6 +578,15 @@ void part_split(struct sim *s, struct part *p);
 /* part_rebase.c: moves every time of a partition by @delta_ps, calendar excepted. */
 void part_rebase(struct sim *s, struct part *p, int64_t delta_ps);
 
+/* ---- what acknowledgements beside the network cost in it: ack_charge.c ---- */
+int ack_charge_init(struct sim *s) WH_MUST_CHECK;
+void ack_charge_fini(struct sim *s);
+/* The flow starts, or ends; @t has the ways that it leaves. */
+void ack_charge_open(struct sim *s, uint32_t flow);
+void ack_charge_close(struct sim *s, struct flow_tx *t);
+/* After a batch of control events. */
+void ack_charge_apply(struct sim *s);
+
 /* ---- which switches couple partitions: quiet.c ---- */
 int quiet_add(struct sim *s, uint32_t flow) WH_MUST_CHECK;
 /* The same, but nothing is joined: for part_fix_all, which looks at the switches afterwards. */
@@ -549,10 +602,22 @@ int round_start(struct sim *s) WH_MUST_CHECK;
 int round_run_all(struct sim *s, int64_t end) WH_MUST_CHECK;
 void round_task(void *part, struct pool_worker *w);
 int round_grow(struct sim *s) WH_MUST_CHECK;
+/* Adds what the workers have counted: sim_query.c. Coordinator. */
+void sim_add_pool_stats(const struct pool *pool, struct sim_engine_stats *sum);
 void part_announce(struct part *p, int64_t arrive);
 
 /* ---- events of one partition up to p->limit: dispatch.c ---- */
-void part_run(struct part *p);
+void part_run_plain(struct part *p);
+
+/* ---- skipping: freeze.c ---- */
+struct episode;
+/* part_run_plain, but what is steady is skipped. */
+void freeze_run(struct part *p);
+/* A control event at @global_ps cuts the skip short. The partition is frozen. */
+void freeze_interrupt(struct part *p, int64_t global_ps);
+/* Books the events of the episode that is over. */
+void freeze_end_episode(struct part *p);
+void freeze_fini(struct part *p);
 
 /* ---- control events of one instant, sim.c ---- */
 int sim_take_controls(struct sim *s, int64_t time) WH_MUST_CHECK;

@@ -19,7 +19,7 @@ const struct flow_result *sim_flow_result(const struct sim *s, uint32_t flow_id)
     struct flow_result *r = &s->result[flow_id];
 
     if (r->state == FLOW_ACTIVE) {
-        r->acked_bytes = s->tx[flow_id].snd_una;
+        r->acked_bytes = s->tx[flow_id].base + s->tx[flow_id].snd_una;
         r->retx_bytes = s->tx[flow_id].retx_bytes;
     }
     return r;
@@ -90,19 +90,76 @@ void sim_counters(const struct sim *s, struct sim_counters *out)
         s->flow_count - s->flow_done - s->flow_active - s->flow_stalled - s->flow_nopath;
 }
 
+void sim_add_pool_stats(const struct pool *pool, struct sim_engine_stats *sum)
+{
+    struct stats_worker_view all = {0}, one;
+    struct stats_team_view team;
+
+    for (uint32_t i = 0; i < pool_worker_count(pool); i++) {
+        pool_worker_stats(pool, i, &one);
+        stats_worker_sum(&all, &one);
+    }
+    pool_team_stats(pool, &team);
+    sum->shared_rounds += team.rounds - team.sequential_rounds;
+    sum->steals += all.steals;
+    sum->sleeps += all.sleeps;
+    sum->busy_ns += all.busy_ns;
+    sum->idle_ns += all.idle_ns;
+    sum->barrier_ns += all.barrier_ns;
+    sum->serial_ns += team.serial_ns;
+}
+
 void sim_engine_stats(const struct sim *s, struct sim_engine_stats *out)
 {
-    *out = (struct sim_engine_stats){
-        .kind = s->is_serial ? ENGINE_SERIAL : ENGINE_PARTITIONED,
-        .threads = s->worker_count ? s->worker_count : 1,
-        .rounds = s->rounds,
-        .tasks = s->part_tasks,
-        .joins = s->joins,
-        .splits = s->splits,
-        .parts_alive = s->run_count,
-        .parts_alive_max = s->parts_alive_max,
-        .parts_ever = s->part_count - 1,
-    };
+    *out = s->ended;
+    out->kind = s->is_serial ? ENGINE_SERIAL : ENGINE_PARTITIONED;
+    out->threads = s->worker_count ? s->worker_count : 1;
+    out->rounds = s->rounds;
+    out->tasks = s->part_tasks;
+    out->joins = s->joins;
+    out->splits = s->splits;
+    out->parts_alive = s->run_count;
+    out->parts_alive_max = s->parts_alive_max;
+    out->parts_ever = s->part_count - 1;
+    if (s->pool)
+        sim_add_pool_stats(s->pool, out);
+}
+
+static void add_skips(const struct part *p, struct sim_skip_stats *out)
+{
+    out->skips += p->skips_ever;
+    out->skipped_packets += p->skipped_packets;
+    out->skipped_hops += p->skipped_hops;
+    out->skipped_flow_s += p->skipped_flow_s;
+    out->transient += p->class_events[CLASS_TRANSIENT];
+    out->observed += p->class_events[CLASS_OBSERVED];
+    out->ending += p->class_events[CLASS_ENDING];
+    out->never_steady += p->class_events[CLASS_NEVER_STEADY];
+    out->unwatched += p->class_events[CLASS_UNWATCHED];
+    for (uint32_t i = 0; i < WATCH_REASON_MAX; i++)
+        out->why[i] += p->why_events[i];
+}
+
+void sim_skip_stats(const struct sim *s, struct sim_skip_stats *out)
+{
+    *out = (struct sim_skip_stats){0};
+    if (!s->watch.create)
+        return;
+    for (uint32_t i = 0; i < s->part_count; i++)
+        add_skips(s->parts[i], out);
+    for (uint32_t f = 0; f < s->flow_count; f++)
+        if (s->result[f].end_ps >= 0)
+            out->flow_s += (double)(s->result[f].end_ps - s->result[f].start_ps) * 1e-12;
+}
+
+uint64_t sim_flow_held_events(const struct sim *s, uint32_t flow_id)
+{
+    return s->tx[flow_id].held_events;
+}
+
+uint64_t sim_port_held_events(const struct sim *s, uint32_t port)
+{
+    return s->cold[port].held_events;
 }
 
 const struct topo *sim_topo(const struct sim *s)
@@ -141,6 +198,6 @@ int sim_flow_view(const struct sim *s, uint32_t flow_id, struct flow_view *out)
 {
     const struct flow_tx *t = &s->tx[flow_id];
 
-    *out = (struct flow_view){t->rate_bps, t->snd_nxt, t->snd_una, t->cnps};
+    *out = (struct flow_view){t->rate_bps, t->base + t->snd_nxt, t->base + t->snd_una, t->cnps};
     return t->active;
 }

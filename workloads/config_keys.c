@@ -11,7 +11,7 @@
 
 static const char *const cc_names[] = {"none", "dcqcn", "hpcc", "timely", "dctcp", "swift", NULL};
 static const char *const order_names[] = {"canonical", "ns3", NULL};
-static const char *const ack_names[] = {"priority", "in-data", "bypass", NULL};
+static const char *const ack_names[] = {"priority", "in-data", "bypass", "charged", NULL};
 static const char *const recovery_names[] = {"go-back-n", "go-back-0", "selective-repeat", NULL};
 static const char *const rto_names[] = {"off", "on", NULL};
 static const char *const sched_names[] = {"round-robin", "strict", NULL};

@@ -14,7 +14,8 @@ WORDS(yaml_never, {"never", TIME_NEVER});
 WORDS(yaml_rounding, {"1ps", 1}, {"1ns", PS_PER_NS});
 WORDS(yaml_orders, {"canonical", ORDER_CANONICAL}, {"ns3", ORDER_NS3});
 WORDS(yaml_scopes, {"pair", 0}, {"global", 1});
-WORDS(yaml_ack_modes, {"priority", ACK_PRIORITY}, {"in-data", ACK_IN_DATA}, {"bypass", ACK_BYPASS});
+WORDS(yaml_ack_modes, {"priority", ACK_PRIORITY}, {"in-data", ACK_IN_DATA}, {"bypass", ACK_BYPASS},
+      {"charged", ACK_CHARGED});
 WORDS(yaml_recovery_modes, {"go-back-n", RECOVERY_GO_BACK_N}, {"go-back-0", RECOVERY_GO_BACK_0},
       {"selective-repeat", RECOVERY_SELECTIVE_REPEAT});
 WORDS(yaml_cc_kinds, {"none", CC_NONE}, {"dcqcn", CC_DCQCN}, {"hpcc", CC_HPCC},

@@ -64,7 +64,7 @@ static void random_host(struct draws *d, struct sim_config *c)
     c->has_window = c->cc == CC_HPCC || one_in(d, 2);
     c->window_variable = one_in(d, 2);
     c->window_global = one_in(d, 2);
-    c->ack = (enum ack_mode)below(d, 3);
+    c->ack = (enum ack_mode)below(d, 4);
     c->ack_every_packets = one_in(d, 4) ? 4 : 1;
     c->recovery = (enum recovery_mode)PICK(d, RECOVERY_GO_BACK_N, RECOVERY_SELECTIVE_REPEAT);
     c->rto_ps = PICK(d, 200 * PS_PER_US, PS_PER_MS);

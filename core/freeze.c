@@ -1,0 +1,348 @@
+/*
+ * freeze.c - partitions that do not change are not executed.
+ *
+ * A frozen partition keeps everything where it is: packets in queues and on wires, timers, INT
+ * counters. All of it is in local time and in local byte positions. A skip of D moves the frame, so
+ * that D more of global time lies before the same local time, and shortens the flows by what they
+ * deliver meanwhile; that costs O(flows), whatever is skipped. A skip may be cut short by a control
+ * event that touches the partition.
+ *
+ * The watch (watch.h) says when and for how long. What it sees is local and starts at the control
+ * event, so equal episodes are skipped alike.
+ *
+ * Threading: the holder of the partition.
+ */
+#include "sim_int.h"
+#include "units.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Per flow and per port of the episode; shapes: [flow_count], [port_count], [path_count]. */
+struct episode {
+    struct watch_flow *flow;
+    struct watch_obs *obs;
+    int64_t *bytes; /* of a skip */
+    struct watch_port *port;
+    int64_t *tx_bytes;
+    uint32_t *flow_id, *port_id, *path_first, *path;
+    uint32_t flow_count, flow_cap, port_count, port_cap, path_count, path_cap;
+    uint32_t *slot; /* open addressing: port -> row of port + 1; shape: [slot_cap] */
+    uint32_t slot_cap;
+};
+
+/* ---- room ---- */
+
+static void grow(void *rows, size_t row_bytes, uint32_t cap)
+{
+    void **at = rows;
+    void *r = realloc(*at, cap * row_bytes);
+
+    check(r != NULL, "out of memory for %u rows of an episode", cap);
+    *at = r;
+}
+
+static void reserve(struct episode *e, uint32_t flows, uint32_t path_rows)
+{
+    if (flows + 1 > e->flow_cap) {
+        e->flow_cap = 2 * flows + 8;
+        grow(&e->flow, sizeof *e->flow, e->flow_cap);
+        grow(&e->obs, sizeof *e->obs, e->flow_cap);
+        grow(&e->bytes, sizeof *e->bytes, e->flow_cap);
+        grow(&e->flow_id, sizeof *e->flow_id, e->flow_cap);
+        grow(&e->path_first, sizeof *e->path_first, e->flow_cap);
+    }
+    if (path_rows > e->path_cap) {
+        e->path_cap = 2 * path_rows;
+        grow(&e->path, sizeof *e->path, e->path_cap);
+        grow(&e->port, sizeof *e->port, e->path_cap);
+        grow(&e->tx_bytes, sizeof *e->tx_bytes, e->path_cap);
+        grow(&e->port_id, sizeof *e->port_id, e->path_cap);
+        while (e->slot_cap < 2 * e->path_cap)
+            e->slot_cap = e->slot_cap ? 2 * e->slot_cap : 64;
+        grow(&e->slot, sizeof *e->slot, e->slot_cap);
+    }
+    memset(e->slot, 0, e->slot_cap * sizeof *e->slot);
+    e->flow_count = e->port_count = e->path_count = 0;
+}
+
+static void episode_free(struct episode *e)
+{
+    if (!e)
+        return;
+    free(e->flow);
+    free(e->obs);
+    free(e->bytes);
+    free(e->port);
+    free(e->tx_bytes);
+    free(e->flow_id);
+    free(e->port_id);
+    free(e->path_first);
+    free(e->path);
+    free(e->slot);
+    free(e);
+}
+
+void freeze_fini(struct part *p)
+{
+    if (p->watch)
+        p->s->watch.destroy(p->watch);
+    episode_free(p->episode);
+}
+
+/* ---- an episode begins ---- */
+
+static uint32_t port_row(struct part *p, struct episode *e, uint32_t port)
+{
+    uint32_t i = port * 0x9e3779b9u & (e->slot_cap - 1);
+
+    while (e->slot[i]) {
+        if (e->port_id[e->slot[i] - 1] == port)
+            return e->slot[i] - 1;
+        i = (i + 1) & (e->slot_cap - 1);
+    }
+    e->port_id[e->port_count] = port;
+    e->port[e->port_count] = (struct watch_port){
+        .rate_bps = p->s->kind[p->port[port].kind].rate_bps,
+        .tx_bytes = (int64_t)p->port[port].tx_bytes,
+    };
+    e->slot[i] = ++e->port_count;
+    return e->port_count - 1;
+}
+
+static void add_flow(struct part *p, struct episode *e, uint32_t flow)
+{
+    const struct sim *s = p->s;
+    const struct flow_tx *t = &p->tx[flow];
+    const uint32_t i = e->flow_count++;
+
+    e->flow_id[i] = flow;
+    e->flow[i] = (struct watch_flow){
+        .remaining_bytes = t->size - t->snd_una,
+        .acked_bytes = t->snd_una,
+        .base_rtt_ps = t->base_rtt_ps,
+        .rate_bps_max = t->max_rate_bps,
+        .payload_bytes = s->cfg.payload_bytes,
+        .wire_bytes = s->cfg.payload_bytes + s->data_header_bytes,
+        .hops = t->hops,
+    };
+    e->path_first[i] = e->path_count;
+    for (uint32_t k = 0; k < t->path_count; k++)
+        for (uint32_t row = t->path + k * t->path_stride; p->path[row] != PATH_END; row++)
+            e->path[e->path_count++] = port_row(p, e, p->path[row]);
+    e->path_first[i + 1] = e->path_count;
+}
+
+static uint32_t count_path_rows(const struct part *p)
+{
+    uint32_t rows = 0;
+
+    for (uint32_t i = 0; i < p->flow_count; i++)
+        rows += (uint32_t)p->tx[p->flow[i]].path_count * p->tx[p->flow[i]].path_stride;
+    return rows;
+}
+
+/* Packets on their way from flows that have ended, or on old ways, are not a steady state. */
+static int can_be_steady(const struct part *p)
+{
+    return p->running && p->running == p->flow_count && !p->old_count;
+}
+
+static void begin(struct part *p)
+{
+    struct sim *s = p->s;
+    struct episode *e;
+    struct watch_partition w;
+
+    p->is_fresh = p->is_watched = 0;
+    p->skips = 0;
+    p->mark = p->mark_bin = p->events;
+    if (!can_be_steady(p))
+        return;
+    if (!p->watch)
+        p->watch = s->watch.create(s->watch.ctx);
+    if (!p->episode)
+        p->episode = calloc(1, sizeof *p->episode);
+    e = p->episode;
+    check(e && p->watch, "out of memory for an episode of %u flows", p->flow_count);
+    reserve(e, p->flow_count, count_path_rows(p));
+    for (uint32_t i = 0; i < p->flow_count; i++)
+        add_flow(p, e, p->flow[i]);
+    w = (struct watch_partition){e->flow_count, e->port_count, e->flow,
+                                 e->port,       e->path_first, e->path};
+    p->is_watched = (uint8_t)(s->watch.begin(s->watch.ctx, p->watch, p->now, &w) != 0);
+}
+
+/* ---- skipping ---- */
+
+/* What left the ports meanwhile, by the average packet. */
+static void credit_path(struct part *p, uint32_t row, uint32_t paths, uint32_t stride,
+                        uint64_t packets, uint64_t frame_bytes)
+{
+    for (uint32_t k = 0; k < paths; k++) {
+        const uint64_t share = packets / paths + (k < packets % paths);
+
+        for (uint32_t i = row + k * stride; p->path[i] != PATH_END; i++) {
+            p->port[p->path[i]].tx_total_bytes += share * frame_bytes;
+            p->port[p->path[i]].tx_packets += share;
+            p->skipped_hops += share;
+        }
+    }
+}
+
+static void skip_flow(struct part *p, uint32_t flow, int64_t bytes)
+{
+    const struct sim *s = p->s;
+    struct flow_tx *t = &p->tx[flow];
+    const uint64_t packets = (uint64_t)(bytes / s->cfg.payload_bytes);
+    const uint64_t acks = packets / s->cfg.ack_every_packets;
+
+    dcheck(bytes >= 0 && bytes < t->size - t->snd_max + s->cfg.payload_bytes,
+           "flow %u skips %lld B, has %lld", flow, (long long)bytes,
+           (long long)(t->size - t->snd_max));
+    t->size -= bytes;
+    t->base += bytes;
+    p->rx[flow].size -= bytes;
+    p->skipped_packets += packets;
+    credit_path(p, t->path, t->path_count, t->path_stride, packets,
+                s->cfg.payload_bytes + s->data_header_bytes);
+    if (!ack_is_beside(s->cfg.ack))
+        credit_path(p, t->ack_path, t->path_count, t->ack_stride, acks, s->ack_wire_bytes);
+}
+
+static void end_skip(struct part *p, int64_t elapsed)
+{
+    const struct watch_ops *w = &p->s->watch;
+    struct episode *e = p->episode;
+
+    w->skip_bytes(p->watch, elapsed, e->bytes);
+    for (uint32_t i = 0; i < e->flow_count; i++)
+        skip_flow(p, e->flow_id[i], e->bytes[i]);
+    w->thaw(p->watch, p->frozen_at, elapsed, e->bytes);
+    p->offset += elapsed;
+    p->skipped_flow_s += (double)elapsed * 1e-12 * e->flow_count;
+    p->skips_ever++;
+    p->frozen_ps = 0;
+    p->bound = INT64_MIN;
+}
+
+void freeze_interrupt(struct part *p, int64_t global_ps)
+{
+    const int64_t quantum = p->s->watch.quantum_ps;
+    const int64_t elapsed = global_ps - p->offset - p->frozen_at;
+    const int64_t whole = elapsed / quantum * quantum;
+
+    dcheck(elapsed >= 0 && elapsed <= p->frozen_ps, "partition %u is cut at %lld of %lld ps", p->id,
+           (long long)elapsed, (long long)p->frozen_ps);
+    end_skip(p, whole);
+    p->limit = global_ps - p->offset; /* the rest of a quantum */
+    part_run_plain(p);
+}
+
+static void note_why(struct part *p, const struct watch_verdict *v)
+{
+    const uint64_t events = p->events - p->mark_bin;
+    const struct episode *e = p->episode;
+
+    p->mark_bin = p->events;
+    if (v->skip_ps > 0)
+        return;
+    p->why_events[v->reason] += events;
+    p->is_ending = v->is_ending;
+    if (v->flow != UINT32_MAX)
+        p->tx[e->flow_id[v->flow]].held_events += events;
+    if (v->port != UINT32_MAX)
+        p->s->cold[e->port_id[v->port]].held_events += events;
+}
+
+/* Events since the last skip, or since the episode began, by what they were good for. */
+static void class_events(struct part *p, enum event_class c)
+{
+    p->class_events[c] += p->events - p->mark;
+    p->mark = p->events;
+}
+
+void freeze_end_episode(struct part *p)
+{
+    if (!p->is_watched)
+        class_events(p, CLASS_UNWATCHED);
+    else if (!p->skips)
+        class_events(p, CLASS_NEVER_STEADY);
+    else
+        class_events(p, p->is_ending ? CLASS_ENDING : CLASS_OBSERVED);
+    p->is_watched = 0;
+}
+
+/* The end of a bin. Returns how long the partition is steady, 0: it is not. */
+static int64_t sample(struct part *p, int64_t now)
+{
+    struct episode *e = p->episode;
+    struct watch_verdict v = {0};
+
+    for (uint32_t i = 0; i < e->flow_count; i++) {
+        const struct flow_tx *t = &p->tx[e->flow_id[i]];
+
+        e->obs[i] =
+            (struct watch_obs){t->snd_una, t->last_ack, t->snd_nxt - t->snd_una, t->rate_bps};
+    }
+    for (uint32_t i = 0; i < e->port_count; i++)
+        e->tx_bytes[i] = (int64_t)p->port[e->port_id[i]].tx_bytes;
+    p->s->watch.sample(p->watch, now, e->obs, e->tx_bytes, &v);
+    note_why(p, &v);
+    return v.skip_ps;
+}
+
+/* Up to @until or a completion. Returns 0 if it was stopped before. */
+static int run_to(struct part *p, int64_t until)
+{
+    const int64_t limit = p->limit;
+
+    p->limit = until;
+    part_run_plain(p);
+    if (p->limit != until || p->note_stop)
+        return 0;
+    p->limit = limit;
+    return 1;
+}
+
+/* Freezes for @skip; thaws at once if that is over before the end of the round. */
+static int freeze(struct part *p, int64_t now, int64_t skip)
+{
+    class_events(p, p->skips++ ? CLASS_OBSERVED : CLASS_TRANSIENT);
+    p->is_ending = 0;
+    p->frozen_at = now;
+    p->frozen_ps = skip;
+    p->bound = INT64_MIN;
+    if (skip > p->limit - now)
+        return 0;
+    end_skip(p, skip);
+    p->limit -= p->limit == TIME_NEVER ? 0 : skip;
+    return 1;
+}
+
+void freeze_run(struct part *p)
+{
+    p->note_stop = 0;
+    if (p->frozen_ps) {
+        if (p->frozen_ps > p->limit - p->frozen_at)
+            return;
+        p->limit -= p->limit == TIME_NEVER ? 0 : p->frozen_ps;
+        end_skip(p, p->frozen_ps);
+    }
+    if (p->is_fresh)
+        begin(p);
+    for (;;) {
+        const int64_t next = p->is_watched ? p->s->watch.next_sample_ps(p->watch) : TIME_NEVER;
+        int64_t skip;
+
+        if (next >= p->limit) {
+            part_run_plain(p);
+            return;
+        }
+        if (!run_to(p, next))
+            return;
+        skip = sample(p, next);
+        if (skip > 0 && !freeze(p, next, skip))
+            return;
+    }
+}

@@ -1,0 +1,153 @@
+/*
+ * stress_engine.c - the engine on several threads against the serial one, for ThreadSanitizer too.
+ *
+ * Random simulations, and racks: many small networks on a common spine, so that there are many
+ * partitions, which flows between racks join and which come apart again. Hooks add flows. Every
+ * round of two partitions or more is shared, worth it or not, so that what is handed from thread to
+ * thread between rounds is handed on as often as can be. A digest of all results must be that of
+ * the serial engine.
+ * Usage: stress_engine [factor on the number of simulations]
+ */
+#include "random_sim.h"
+#include "rng.h"
+#include "sim_fixture.h"
+#include "units.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define RANDOM_SIMS 30u
+#define RACK_SIMS 6u
+#define RACKS 8u
+#define RACK_HOSTS 4u
+#define RACK_FLOWS_MAX 300u /* with those that hooks add */
+
+/* What a simulation is made of, and run as. */
+struct play {
+    const char *name;
+    uint64_t seed;
+    struct sim *(*make)(uint64_t seed);
+    int reacts;
+};
+
+/* Over all plays: what the test is about has to happen. */
+struct sums {
+    uint64_t shared_rounds, joins, splits, wrong;
+};
+
+/* ---- simulations ---- */
+
+static struct sim *make_random(uint64_t seed)
+{
+    return random_sim(seed, &(struct random_kind){.has_loss = seed % 4 == 1});
+}
+
+static struct sim *make_failing(uint64_t seed)
+{
+    return random_sim(seed, &(struct random_kind){.has_events = 1});
+}
+
+static struct sim *make_racks(uint64_t seed)
+{
+    static const enum cc_kind kinds[] = {CC_HPCC, CC_DCTCP, CC_NONE, CC_DCQCN};
+    struct sim_config c = fix_config(kinds[seed % 4]);
+    struct sim *s;
+
+    c.seed = seed;
+    c.ack = ACK_BYPASS; /* acknowledgements join no partitions */
+    s = fix_sim(fix_leaf_spine(RACKS, 2, RACK_HOSTS, 100 * GBPS, PS_PER_US), &c);
+    for (uint32_t rack = 0; rack < RACKS; rack++)
+        for (uint32_t i = 0; i < RACK_HOSTS; i += 2)
+            fix_flow(s, rack * RACK_HOSTS + i, rack * RACK_HOSTS + i + 1, 60000,
+                     (int64_t)rack * PS_PER_US / 4);
+    return s;
+}
+
+/* Most go on in their rack, one in four to another: partitions join, and split when it is over. */
+static void on_complete(void *ctx, struct sim *s, uint32_t flow, int64_t now_ps)
+{
+    const struct flow_spec *f = sim_flow_spec(s, flow);
+    const uint32_t hosts = sim_topo(s)->host_count;
+    const uint64_t draw = rng_u64(sim_config(s)->seed, 903, flow);
+    struct flow_spec next = *f;
+
+    (void)ctx;
+    if (sim_flow_count(s) >= RACK_FLOWS_MAX)
+        return;
+    next.src = f->dst;
+    next.dst = draw % 4 ? f->src : (f->dst + 1 + (uint32_t)(draw >> 8) % (hosts - 1)) % hosts;
+    next.bytes = 5000 + (int64_t)(draw >> 40) % 50000;
+    next.start_ps = now_ps + (int64_t)(draw >> 56) % 3 * PS_PER_US;
+    next.sport = 0;
+    check(!sim_add_flow(s, &next, NULL), "flow %u has no successor", flow);
+}
+
+/* ---- one of them, executed ---- */
+
+static uint64_t run_as(const struct play *p, const struct sim_engine *engine,
+                       struct sim_engine_stats *st)
+{
+    const struct sim_hooks hooks = {.on_complete = on_complete};
+    const struct sim_probe probe = {.has_times = p->seed % 2 == 0, .shares_all = 1};
+    struct sim *s = p->make(p->seed);
+    uint64_t digest;
+
+    check(!sim_set_engine(s, engine) && !sim_set_probe(s, &probe), "seed %llu",
+          (unsigned long long)p->seed);
+    if (p->reacts)
+        sim_set_hooks(s, &hooks);
+    fix_run(s);
+    sim_engine_stats(s, st);
+    digest = fix_digest(s);
+    sim_destroy(s);
+    return digest;
+}
+
+static void play(const struct play *p, uint32_t threads, struct sums *sums)
+{
+    struct sim_engine_stats st;
+    const uint64_t serial = run_as(p, &(struct sim_engine){ENGINE_SERIAL, 1}, &st);
+    const uint64_t parallel = run_as(p, &(struct sim_engine){ENGINE_PARTITIONED, threads}, &st);
+
+    sums->shared_rounds += st.shared_rounds;
+    sums->joins += st.joins;
+    sums->splits += st.splits;
+    if (parallel == serial)
+        return;
+    sums->wrong++;
+    fprintf(stderr, "%s, seed %llu: results on %u threads are not those of the serial engine\n",
+            p->name, (unsigned long long)p->seed, threads);
+}
+
+static void play_all(const struct play *first, uint64_t count, uint32_t threads, struct sums *all)
+{
+    struct sums sums = {.wrong = 0};
+    struct play p = *first;
+
+    for (uint64_t i = 0; i < count; i++, p.seed++)
+        play(&p, threads, &sums);
+    printf("%s: %llu simulations, %llu shared rounds, %llu joins, %llu splits\n", p.name,
+           (unsigned long long)count, (unsigned long long)sums.shared_rounds,
+           (unsigned long long)sums.joins, (unsigned long long)sums.splits);
+    all->shared_rounds += sums.shared_rounds;
+    all->joins += sums.joins;
+    all->splits += sums.splits;
+    all->wrong += sums.wrong;
+}
+
+int main(int argc, char **argv)
+{
+    const uint64_t factor = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
+    const uint64_t sims = factor * RANDOM_SIMS, racks = factor * RACK_SIMS;
+    struct sums all = {.wrong = 0};
+
+    play_all(&(struct play){"random", 21001, make_random, 0}, sims, 4, &all);
+    play_all(&(struct play){"random, reacting", 22001, make_random, 1}, sims, 4, &all);
+    play_all(&(struct play){"links fail", 23001, make_failing, 0}, sims, 4, &all);
+    play_all(&(struct play){"racks", 24001, make_racks, 1}, racks, 4, &all);
+    play_all(&(struct play){"racks, more threads", 25001, make_racks, 1}, racks, 7, &all);
+    if (all.shared_rounds > 1000 && all.joins > 100 && all.splits > 100)
+        return all.wrong != 0;
+    fprintf(stderr, "hardly a shared round, join or split: nothing is tested\n");
+    return 1;
+}
