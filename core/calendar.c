@@ -447,3 +447,17 @@ int64_t calendar_next_bound(const struct calendar *c)
         first = c->heap[0].time;
     return first;
 }
+
+void calendar_each(const struct calendar *c, void (*fn)(void *arg, const struct event *e),
+                   void *arg)
+{
+    for (uint32_t i = c->cur_head; i < c->cur_count; i++)
+        fn(arg, &c->cur[i]);
+    for (uint32_t i = 0; i < c->late_count; i++)
+        fn(arg, &c->late[i]);
+    for (uint32_t i = 0; i < c->heap_count; i++)
+        fn(arg, &c->heap[i]);
+    for (uint32_t b = 0; c->stored && b < c->bucket_count; b++)
+        for (uint32_t row = c->bucket[b]; row; row = c->node[row].next)
+            fn(arg, &c->node[row].ev);
+}

@@ -152,6 +152,10 @@ void calendar_clear(struct calendar *c);
 /* calendar_next_bound - no event comes before it; INT64_MAX if there is none. Changes nothing. */
 int64_t calendar_next_bound(const struct calendar *c);
 
+/* calendar_each - @fn with each pending event, in no particular order. */
+void calendar_each(const struct calendar *c, void (*fn)(void *arg, const struct event *e),
+                   void *arg);
+
 /* calendar_count - events pending. */
 uint32_t calendar_count(const struct calendar *c);
 

@@ -157,7 +157,7 @@ static void begin(struct part *p)
     p->is_fresh = p->is_watched = 0;
     p->skips = 0;
     p->mark = p->mark_bin = p->events;
-    if (!can_be_steady(p))
+    if (!s->watch.create || !can_be_steady(p))
         return;
     if (!p->watch)
         p->watch = s->watch.create(s->watch.ctx);
@@ -283,7 +283,7 @@ static int64_t sample(struct part *p, int64_t now)
         const struct flow_tx *t = &p->tx[e->flow_id[i]];
 
         e->obs[i] =
-            (struct watch_obs){t->snd_una, t->last_ack, t->snd_nxt - t->snd_una, t->rate_bps};
+            (struct watch_obs){t->snd_una, t->last_ack, t->snd_max - t->snd_una, t->rate_bps};
     }
     for (uint32_t i = 0; i < e->port_count; i++)
         e->tx_bytes[i] = (int64_t)p->port[e->port_id[i]].tx_bytes;

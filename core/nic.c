@@ -40,16 +40,25 @@ int nic_add_flow(struct part *p, uint32_t nic, uint32_t flow)
 static uint32_t compact(const struct part *p, struct nic *n, uint32_t from, uint32_t keep)
 {
     uint32_t to = from, kept = keep;
+    uint32_t served = from <= n->last ? from : n->last + 1; /* kept ones up to the last served */
 
     for (uint32_t i = from; i < n->count; i++) {
         if (!p->tx[n->flow[i]].active)
             continue;
+        served += i <= n->last;
         if (i == keep)
             kept = to;
         n->flow[to++] = n->flow[i];
     }
     n->count = to;
+    if (p->order == ORDER_CANONICAL) /* the reference lets it mean another flow */
+        n->last = served ? served - 1 : to ? to - 1 : 0;
     return kept;
+}
+
+void nic_compact(const struct part *p, struct nic *n)
+{
+    compact(p, n, 0, ROW_NONE);
 }
 
 /* Index of the flow to serve, or count. */

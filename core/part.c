@@ -42,15 +42,29 @@ static int reserve_row(uint32_t **rows, uint32_t count, uint32_t *cap)
     return 1;
 }
 
-static void part_at(struct part *p, int64_t global_ps)
+/* What was skipped or replayed ends here, and a new episode begins. */
+static void end_episode(struct part *p, int64_t global_ps)
 {
+    struct sim *s = p->s;
+
+    replay_disturb(p, global_ps);
     if (p->frozen_ps)
         freeze_interrupt(p, global_ps);
-    if (p->s->watch.create && !p->is_fresh) {
+    if (!p->is_fresh)
         freeze_end_episode(p);
-        p->is_fresh = 1;
-    }
-    p->now = global_ps - p->offset;
+    p->is_fresh = 1;
+    if (!s->memo.lookup)
+        return;
+    check(reserve_row(&s->fresh, s->fresh_count, &s->fresh_cap), "out of memory for episodes");
+    s->fresh[s->fresh_count++] = p->id;
+    p->episode_state = EPISODE_NEW;
+}
+
+static void part_at(struct part *p, int64_t global_ps)
+{
+    if (p->s->is_accelerated)
+        end_episode(p, global_ps);
+    p->now = p->executed = global_ps - p->offset;
     p->ev = (struct event){p->now, p->now, INT64_MAX, UINT32_MAX, UINT32_MAX};
     p->charge_due = 1;
     p->bound = INT64_MIN; /* what happens now may bring completions forward */
@@ -103,6 +117,7 @@ struct part *part_create(struct sim *s)
     /* its clock starts at 0, in whole ns, which INT counts; that of ns-3 is the global one */
     p->offset = p->order == ORDER_NS3 ? 0 : s->now / PS_PER_NS * PS_PER_NS;
     p->is_fresh = p->is_watched = 0;
+    p->episode_state = EPISODE_PLAIN;
     p->reacts = s->part.reacts;
     p->watched = s->part.watched;
     p->run_index = s->run_count;
@@ -123,8 +138,9 @@ static void part_end(struct sim *s, struct part *p)
     dcheck(!p->flow_count && !p->swtch_count && !p->linger_count && !p->note_count,
            "partition %u ends with %u flows, %u switches, %u ports", p->id, p->flow_count,
            p->swtch_count, p->linger_count);
-    if (s->watch.create && !p->is_fresh)
+    if (s->is_accelerated && !p->is_fresh)
         freeze_end_episode(p);
+    p->episode_state = EPISODE_PLAIN;
     s->run[p->run_index] = last;
     s->parts[last]->run_index = p->run_index;
     p->run_index = ROW_NONE;
@@ -144,6 +160,7 @@ void part_fini(struct part *p)
     free(p->final);
     free(p->old);
     freeze_fini(p);
+    replay_fini(p);
 }
 
 /* ---- ports ---- */

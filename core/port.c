@@ -144,6 +144,7 @@ static int should_mark(struct part *p, uint32_t port, const struct pkt *k, uint3
         return 0;
     prob = kind->pmax * (double)((int64_t)queue_bytes - kind->kmin_bytes) /
            (double)(kind->kmax_bytes - kind->kmin_bytes);
+    p->draws++;
     /* The draw is a function of the connection and the flow's own sequence number: repeats repeat.
      */
     return rng_double(p->s->cfg.seed ^ p->tx[k->flow].conn, STREAM_ECN + port,

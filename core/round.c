@@ -126,7 +126,7 @@ static int64_t sending_bound(const struct part *p, int64_t reached)
 {
     const struct sim *s = p->s;
     const uint32_t frame = s->cfg.payload_bytes + s->data_header_bytes;
-    const int64_t slack = s->watch.create ? 4 : 0; /* skips round to whole packets */
+    const int64_t slack = s->is_accelerated ? 4 : 0; /* skips round to whole packets */
     int64_t bound = TIME_NEVER;
 
     for (uint32_t i = 0; i < p->flow_count; i++) {
@@ -147,6 +147,8 @@ static int64_t sending_bound(const struct part *p, int64_t reached)
 /* Nothing happens in the partition before it, local. */
 static int64_t part_next(const struct part *p)
 {
+    if (replay_waits(p))
+        return replay_next(p);
     return p->frozen_ps ? p->frozen_at + p->frozen_ps : calendar_next_bound(&p->cal);
 }
 
@@ -164,22 +166,29 @@ static void find_bound(struct part *p, int64_t reached)
     bound = final < bound ? final : bound;
     if (p->frozen_ps)
         bound = part_next(p);
+    if (p->executed < reached)
+        bound = reached; /* it has to catch up first */
     p->bound = bound > reached ? bound : reached + 1;
+}
+
+static int64_t global_bound(struct part *p)
+{
+    if (p->bound == INT64_MIN || p->bound + p->offset <= p->s->reached)
+        find_bound(p, p->s->reached - p->offset);
+    return p->bound == TIME_NEVER ? TIME_NEVER : p->bound + p->offset;
 }
 
 static int64_t completion_bound(struct sim *s)
 {
-    int64_t first = TIME_NEVER;
+    int64_t first = TIME_NEVER, bound;
 
     for (uint32_t i = 0; i < s->run_count; i++) {
         struct part *p = s->parts[s->run[i]];
 
         if (!p->running)
             continue;
-        if (p->bound + p->offset <= s->reached || p->bound == INT64_MIN)
-            find_bound(p, s->reached - p->offset);
-        if (p->bound != TIME_NEVER && p->bound + p->offset < first)
-            first = p->bound + p->offset;
+        bound = replay_waits(p) ? replay_bound(p, global_bound) : global_bound(p);
+        first = bound < first ? bound : first;
     }
     return first;
 }
@@ -192,7 +201,7 @@ void round_task(void *part, struct pool_worker *w)
     const uint64_t before = p->events;
 
     p->worker = w ? pool_worker_id(w) : 0;
-    if (p->s->watch.create)
+    if (p->s->is_accelerated)
         freeze_run(p);
     else
         part_run_plain(p);
@@ -249,7 +258,12 @@ static void advance(struct sim *s, int64_t horizon, int all)
 
         p->limit = horizon == TIME_NEVER ? TIME_NEVER : horizon - p->offset;
         p->stops_idle = (uint8_t)!all;
-        if ((!all && !p->running) || part_next(p) > p->limit)
+        if (!all && !p->running)
+            continue;
+        if (replay_waits(p))
+            continue;
+        p->executed = p->limit;
+        if (part_next(p) > p->limit)
             continue;
         if (!p->running)
             part_touch(s, p); /* the last of its packets may now arrive */
@@ -400,22 +414,31 @@ static struct horizon find_horizon(struct sim *s, int64_t end)
     return h;
 }
 
+static struct horizon begin_round(struct sim *s, int64_t end)
+{
+    if (s->memo.lookup)
+        replay_begin_all(s);
+    return find_horizon(s, end);
+}
+
 /* Returns 1 if nothing can happen any more. */
 static int one_round(struct sim *s, int64_t end)
 {
-    const struct horizon h = find_horizon(s, end);
+    const struct horizon h = begin_round(s, end);
     /* a change of the network alone does not keep a run going */
     const int goes_on = h.is_control && s->control_work;
     int noted, rc;
 
     advance(s, h.time, goes_on);
+    if (s->memo.lookup)
+        replay_finish_all(s, h.time);
     if (s->interrupted)
         return WH_ERR_INTERRUPTED;
     if (has_failed(s))
         return WH_ERR_NOMEM;
     noted = has_notes(s);
     rc = settle(s);
-    if (rc || (noted && (s->is_serial || s->watch.create)))
+    if (rc || (noted && (s->is_serial || s->is_accelerated)))
         return rc; /* who has stopped at a completion goes on first */
     if (!h.is_control || !sim_has_work(s))
         return h.is_last && !noted;
@@ -427,9 +450,24 @@ static int one_round(struct sim *s, int64_t end)
 
 static int poll(struct sim *s)
 {
-    if (!s->is_serial && sim_has_work(s) && s->reached != TIME_NEVER && s->reached > s->now)
+    /* partitions that have stopped at a completion may lag behind the horizon */
+    const int all_reached = !s->is_serial && (!s->is_accelerated || s->part.reacts);
+
+    if (all_reached && sim_has_work(s) && s->reached != TIME_NEVER && s->reached > s->now)
         s->now = s->reached;
     return sim_is_stopped(s) ? WH_ERR_INTERRUPTED : 0;
+}
+
+/* The run stops before its end: what is skipped or replayed is brought up to where it stops. */
+static void wake_all(struct sim *s)
+{
+    s->now = s->reached > s->now ? s->reached : s->now;
+    for (uint32_t i = 0; i < s->run_count; i++) {
+        struct part *p = s->parts[s->run[i]];
+
+        if (p->frozen_ps || replay_waits(p))
+            part_at_control(p);
+    }
 }
 
 static int completed_before(const struct sim *s, uint32_t a, uint32_t b)
@@ -466,8 +504,11 @@ static int run_loop(struct sim *s, int64_t end)
     /* what the last packets do until the end is part of the run */
     if (rc >= 0 && !s->is_serial)
         advance(s, sim_has_work(s) ? end : s->now, 1);
-    if (s->watch.create)
+    if (s->is_accelerated) {
         sort_done(s);
+        if (sim_has_work(s) && s->reached != TIME_NEVER)
+            wake_all(s);
+    }
     return rc > 0 ? 0 : rc;
 }
 
@@ -486,17 +527,31 @@ static void run_on_pool(void *arg, struct pool *pool)
     c->s->pool = NULL;
 }
 
+static int run_alone(struct sim *s, int64_t end)
+{
+    int rc;
+
+    if (s->memo.on_begin)
+        s->memo.on_begin(s->memo.ctx, 0);
+    rc = run_loop(s, end);
+    if (s->memo.on_end)
+        s->memo.on_end(s->memo.ctx, 0);
+    return rc;
+}
+
 int round_run_all(struct sim *s, int64_t end)
 {
     const struct pool_options o = {.thread_count = s->worker_count,
                                    .policy = s->probe.shares_all ? POOL_PARALLEL : POOL_ADAPTIVE,
                                    .has_times = s->probe.has_times,
-                                   .record = s->probe.record};
+                                   .record = s->probe.record,
+                                   .hooks = {s->memo.ctx, s->memo.on_begin, s->memo.on_end,
+                                             s->memo.on_busy, s->memo.on_quiet}};
     struct run_call c = {s, end, 0};
     struct pool *pool;
 
     if (s->is_serial || (s->worker_count == 1 && !is_probed(s)))
-        return run_loop(s, end);
+        return run_alone(s, end);
     if (pool_create(&pool, &o))
         return WH_ERR_NOMEM;
     pool_enter(pool, run_on_pool, &c);

@@ -14,6 +14,8 @@
 
 void part_note(struct part *p, uint32_t flow, enum note_kind what)
 {
+    if (what == NOTE_DELIVERED && !p->s->hooks.on_delivered)
+        return; /* nobody asks */
     if (p->note_count == p->note_cap) {
         const uint32_t cap = p->note_cap ? 2 * p->note_cap : 64;
         struct part_note *n = realloc(p->note, cap * sizeof *n);
@@ -23,10 +25,9 @@ void part_note(struct part *p, uint32_t flow, enum note_kind what)
         p->note_cap = cap;
     }
     p->note[p->note_count++] = (struct part_note){p->now + p->offset, flow, what};
-    if (what != NOTE_DELIVERED) {
+    if (what != NOTE_DELIVERED)
         p->running--;
-        p->note_stop = p->s->watch.create != NULL; /* what follows begins an episode */
-    }
+    p->note_stop |= p->s->is_accelerated; /* what follows begins an episode */
     if (p->limit > p->now && (p->s->is_serial || p->note_stop || (p->stops_idle && !p->running)))
         p->limit = p->now; /* control events that follow from it happen now, or the run ends */
 }

@@ -203,8 +203,10 @@ void sim_take_note(struct sim *s, const struct part_note *n)
 
     s->now = n->time;
     if (n->what == NOTE_DELIVERED) {
+        if (s->is_accelerated && s->tx[n->flow].member != ROW_NONE)
+            part_at_control(part_of_flow(s, n->flow)); /* an episode ends */
         /* what a flow that was given up still delivers comes too late */
-        if (s->hooks.on_delivered && res->state == FLOW_ACTIVE)
+        if (res->state == FLOW_ACTIVE)
             s->hooks.on_delivered(s->hooks.ctx, s, n->flow, n->time);
         return;
     }
@@ -307,6 +309,14 @@ int sim_set_watch(struct sim *s, const struct watch_ops *w)
     return 0;
 }
 
+int sim_set_memo(struct sim *s, const struct memo_ops *m)
+{
+    if (s->started)
+        return WH_ERR_STATE;
+    s->memo = *m;
+    return 0;
+}
+
 int sim_set_engine(struct sim *s, const struct sim_engine *e)
 {
     if (s->started)
@@ -348,8 +358,11 @@ static int start(struct sim *s)
     if (s->watch.create)
         s->cfg.order = ORDER_CANONICAL; /* ties in the order of scheduling need all of the past */
     s->is_serial = (uint8_t)wants_serial(s);
-    if (s->is_serial)
+    if (s->is_serial) {
         s->watch.create = NULL;
+        s->memo.lookup = NULL;
+    }
+    s->is_accelerated = s->watch.create || s->memo.lookup;
     s->part.order = (uint8_t)s->cfg.order;
     s->part.watched = s->mon.on_packet != NULL;
     s->part.reacts = !s->is_serial &&

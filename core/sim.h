@@ -83,6 +83,12 @@ int sim_set_probe(struct sim *s, const struct sim_probe *p) WH_MUST_CHECK;
 struct watch_ops;
 int sim_set_watch(struct sim *s, const struct watch_ops *w) WH_MUST_CHECK;
 
+/* sim_set_memo - episodes that are known are not executed again; see memo_ops.h and memo/. As
+ * sim_set_watch, but the order stays, and with ORDER_NS3 nothing is replayed. Results are the same
+ * with and without. */
+struct memo_ops;
+int sim_set_memo(struct sim *s, const struct memo_ops *m) WH_MUST_CHECK;
+
 /* Called on the running thread between events; may call sim_add_flow and sim_schedule. */
 struct sim_hooks {
     void *ctx;
@@ -172,6 +178,14 @@ struct sim_skip_stats {
     uint64_t why[32]; /* by the watch's reason, at the ends of bins */
 };
 void sim_skip_stats(const struct sim *s, struct sim_skip_stats *out);
+/* What became of the episodes of partitions. All zero without a memo. */
+struct sim_memo_stats {
+    uint64_t lookups, hits, coalesced; /* coalesced: another partition was executing it */
+    uint64_t declined;                 /* not looked up: the state is not all in the partition */
+    uint64_t disturbed;                /* of hits and coalesced, ended by a control event */
+    uint64_t replayed_hops;
+};
+void sim_memo_stats(const struct sim *s, struct sim_memo_stats *out);
 /* Events executed because of the flow, the port. */
 uint64_t sim_flow_held_events(const struct sim *s, uint32_t flow_id);
 uint64_t sim_port_held_events(const struct sim *s, uint32_t port);

@@ -333,6 +333,12 @@ void sim_unbuild(struct sim *s)
     free(s->notes);
     free(s->fixed);
     free(s->pkt_range);
+    free(s->fresh);
+    free(s->leader);
+    free(s->snap_flow);
+    bytes_fini(&s->memo_key);
+    bytes_fini(&s->memo_named);
+    bytes_fini(&s->memo_value);
     free(s->kind);
     free(s->nic);
     free(s->swtch);

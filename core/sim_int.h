@@ -22,9 +22,11 @@
 
 #include "calendar.h"
 #include "cc.h"
+#include "memo_ops.h"
 #include "pool.h"
 #include "route.h"
 #include "sim.h"
+#include "snapshot.h"
 #include "watch.h"
 
 #include <stddef.h>
@@ -181,6 +183,7 @@ struct flow_tx {
     int64_t ack_share_bps; /* rate at which its acknowledgements are charged for, per path */
     uint64_t held_events;  /* executed because it kept its partition from being frozen */
     int64_t load_bytes;    /* that it counts for at each switch on its way, quiet.c */
+    uint32_t snap_rank;    /* number in the snapshot that is being made */
     uint32_t member;       /* index in part.flow */
 };
 
@@ -203,6 +206,15 @@ enum event_class {
     CLASS_NEVER_STEADY, /* episodes without a skip */
     CLASS_UNWATCHED,    /* nobody looked: packets of ended flows under way, too many flows */
     CLASS_COUNT
+};
+
+/* How an episode comes about. */
+enum episode_state {
+    EPISODE_PLAIN,   /* by executing it */
+    EPISODE_NEW,     /* not known yet: a control event has just begun it */
+    EPISODE_LEADS,   /* by executing it, and what comes of it will be known */
+    EPISODE_FOLLOWS, /* another partition executes it */
+    EPISODE_REPLAYS  /* it is known */
 };
 
 /*
@@ -271,7 +283,16 @@ struct part {
     uint64_t mark, mark_bin; /* events when the present class, the present bin began */
     uint64_t class_events[CLASS_COUNT], why_events[WATCH_REASON_MAX];
 
+    /* replaying: replay.c */
+    uint8_t episode_state;   /* enum episode_state */
+    uint32_t leader;         /* whom it follows */
+    struct memo_value known; /* what it replays */
+    struct record *record;   /* what it remembers as a leader */
+    uint64_t replayed_hops;
+    uint64_t draws; /* random marks so far; where names matter */
+
     /* rounds: round.c */
+    int64_t executed;   /* local: up to where; less than the horizon after a disturbance */
     uint8_t stops_idle; /* this round does not run beyond its last completion */
     uint32_t run_index; /* in sim.run */
     int64_t bound;      /* no completion before it, local; may be too early */
@@ -371,6 +392,14 @@ struct sim {
     uint8_t started, interrupted, any_loss;
 
     struct watch_ops watch; /* create is NULL: nothing is skipped */
+    struct memo_ops memo;   /* lookup is NULL: nothing is replayed */
+    uint8_t is_accelerated; /* either */
+    uint32_t *fresh;        /* shape: [fresh_count], partitions in EPISODE_NEW, and others */
+    uint32_t fresh_count, fresh_cap;
+    uint32_t *leader; /* open addressing, partitions by the hash of their key; 0: free */
+    uint32_t leader_count, leader_cap;
+    struct bytes memo_key, memo_named, memo_value; /* scratch */
+    uint64_t memo_lookups, memo_hits, memo_coalesced, memo_declined, memo_disturbed;
 
     /* ack_charge.c; shape: [port_count] each, NULL unless ACK_CHARGED */
     int64_t *ack_load_bps;  /* data whose acknowledgements come by */
@@ -396,6 +425,8 @@ struct sim {
     uint32_t *fixed;     /* ORDER_NS3: union-find over ports, for the whole run */
     uint32_t *mark;      /* shape: [port_count], scratch, zero between calls; fixed: partition */
     uint32_t *port_list; /* shape: [port_count], of part_list_ports */
+    uint32_t *snap_flow; /* shape: [snap_flow_cap], of snapshot_map */
+    uint32_t snap_flow_cap;
     struct part_note *notes; /* of all partitions at one barrier */
     uint32_t notes_count, notes_cap;
     struct pool_task **tasks; /* shape: [part_cap] */
@@ -486,6 +517,8 @@ void mmu_init(struct sim *s);
 
 /* ---- host interfaces: nic.c ---- */
 int nic_add_flow(struct part *p, uint32_t nic, uint32_t flow) WH_MUST_CHECK;
+/* Drops flows that are done from the list; who is served next stays the same. */
+void nic_compact(const struct part *p, struct nic *n);
 /* What to send at @now on an idle port; 0 if nothing, and then the timer may have been armed. */
 uint32_t nic_dequeue(struct part *p, uint32_t port);
 void nic_on_timer(struct part *p, uint32_t port);
@@ -595,6 +628,24 @@ int quiet_is_quiet(struct sim *s, uint32_t swtch);
 void quiet_remove(struct sim *s, const struct flow_tx *t);
 /* The switch has no flows and an empty buffer: it lets go of its ports. Returns 0 if it has not. */
 int quiet_release(struct sim *s, struct part *p, uint32_t swtch);
+
+/* ---- replaying: replay.c; coordinator ---- */
+/* Looks up the episodes that control events have begun. */
+void replay_begin_all(struct sim *s);
+/* Everything up to @horizon has been executed: episodes that have ended become known, and what
+ * replays them takes their end. */
+void replay_finish_all(struct sim *s, int64_t horizon);
+/* A control event at @global_ps ends the episode. */
+void replay_disturb(struct part *p, int64_t global_ps);
+/* Of a partition that replays or follows: when something happens in it next, local; before when
+ * nothing can complete in it, global, given that of a leader. */
+int64_t replay_next(const struct part *p);
+int64_t replay_bound(struct part *p, int64_t (*bound)(struct part *leader));
+void replay_fini(struct part *p);
+static inline int replay_waits(const struct part *p)
+{
+    return p->episode_state == EPISODE_FOLLOWS || p->episode_state == EPISODE_REPLAYS;
+}
 
 /* ---- rounds: round.c ---- */
 int round_start(struct sim *s) WH_MUST_CHECK;

@@ -53,7 +53,7 @@ void sim_port_stats(const struct sim *s, uint32_t port, struct port_stats *out)
 static void add_counters(const struct part *p, struct sim_counters *out)
 {
     out->events += p->events;
-    out->packet_hops += p->packet_hops;
+    out->packet_hops += p->packet_hops + p->replayed_hops;
     out->data_packets += p->data_packets;
     out->ack_packets += p->ack_packets;
     out->nack_packets += p->nack_packets;
@@ -150,6 +150,14 @@ void sim_skip_stats(const struct sim *s, struct sim_skip_stats *out)
     for (uint32_t f = 0; f < s->flow_count; f++)
         if (s->result[f].end_ps >= 0)
             out->flow_s += (double)(s->result[f].end_ps - s->result[f].start_ps) * 1e-12;
+}
+
+void sim_memo_stats(const struct sim *s, struct sim_memo_stats *out)
+{
+    *out = (struct sim_memo_stats){s->memo_lookups,  s->memo_hits,      s->memo_coalesced,
+                                   s->memo_declined, s->memo_disturbed, 0};
+    for (uint32_t i = 0; i < s->part_count; i++)
+        out->replayed_hops += s->parts[i]->replayed_hops;
 }
 
 uint64_t sim_flow_held_events(const struct sim *s, uint32_t flow_id)

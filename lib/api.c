@@ -3,6 +3,7 @@
  */
 #include "api_int.h"
 
+#include "pool.h"
 #include "units.h"
 
 #include <stdarg.h>
@@ -20,6 +21,7 @@ _Static_assert((int)WH_STATUS_STATE == (int)WH_ERR_STATE, "public and internal c
 _Static_assert((int)WH_STATUS_LIMIT == (int)WH_ERR_LIMIT, "public and internal codes agree");
 _Static_assert((int)WH_STATUS_NOPATH == (int)WH_ERR_NOPATH, "public and internal codes agree");
 _Static_assert(WH_TIME_NEVER == TIME_NEVER, "public and internal times agree");
+_Static_assert((int)WH_ENGINE_SERIAL == (int)ENGINE_SERIAL, "public and internal engines agree");
 
 /* --- errors --- */
 
@@ -80,6 +82,7 @@ int wh_create(struct wh_sim **out)
     if (!s)
         return WH_STATUS_NOMEM;
     scenario_init(&s->sc);
+    s->engine = (struct sim_engine){ENGINE_PARTITIONED, 1};
     if (match_create(&s->match)) {
         wh_destroy(s);
         return WH_STATUS_NOMEM;
@@ -122,6 +125,28 @@ struct warn_sink api__warn_sink(struct wh_sim *s)
     return (struct warn_sink){forward_warning, s};
 }
 
+int wh_set_engine(struct wh_sim *s, enum wh_engine engine, uint32_t threads)
+{
+    uint32_t count = threads;
+    int rc = api__need_config(s);
+
+    if (rc)
+        return rc;
+    if (engine != WH_ENGINE_PARTITIONED && engine != WH_ENGINE_SERIAL)
+        return api__refuse(s, WH_STATUS_INPUT, "found engine %d, expected one of enum wh_engine",
+                           (int)engine);
+    if (threads == WH_THREADS_AUTO) {
+        rc = pool_thread_count("auto", &count);
+        check(!rc, "the processors cannot be counted");
+        count = count < SIM_THREADS_MAX ? count : SIM_THREADS_MAX;
+    }
+    if (count > SIM_THREADS_MAX)
+        return api__refuse(s, WH_STATUS_INPUT, "found %u threads, expected 1 to %d, or 0", threads,
+                           SIM_THREADS_MAX);
+    s->engine = (struct sim_engine){(enum engine_kind)engine, count};
+    return 0;
+}
+
 /* The topology that was built by calls, if one was. */
 static int take_built_topology(struct wh_sim *s)
 {
@@ -148,6 +173,7 @@ int wh_start(struct wh_sim *s)
         rc = scenario_make_sim(&s->sc, &sink, &s->sim, &e);
     if (rc)
         return api__fail(s, rc, &e);
+    check(!sim_set_engine(s->sim, &s->engine), "an engine with %u threads", s->engine.threads);
     api__install_hooks(s);
     return 0;
 }

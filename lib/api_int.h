@@ -43,6 +43,7 @@ struct builder {
 struct wh_sim {
     struct scenario sc; /* its topology goes to sim at the start */
     struct sim *sim;    /* NULL before the start */
+    struct sim_engine engine;
     struct builder build;
     struct match *match;
     struct route *route;      /* for questions, made when first asked */

@@ -132,6 +132,23 @@ int wh_set_ecn(struct wh_sim *s, int64_t rate_bps, int64_t kmin_bytes, int64_t k
  * Errors: WH_STATUS_INPUT, WH_STATUS_LIMIT (more than 64 events). */
 int wh_add_link_event(struct wh_sim *s, int64_t time_ps, uint32_t a, uint32_t b, int is_up);
 
+/* How a run is executed; the callbacks, their times and all results are the same for each. */
+enum wh_engine {
+    WH_ENGINE_PARTITIONED = 0, /* parts of the network that cannot meet are simulated apart */
+    WH_ENGINE_SERIAL = 1       /* everything in turn, on one thread */
+};
+#define WH_THREADS_AUTO 0
+
+/*
+ * wh_set_engine - the default is WH_ENGINE_PARTITIONED on one thread.
+ * @threads: 1..64, or WH_THREADS_AUTO: one for each processor that this process may use. The thread
+ * that calls wh_run (or its relatives) is one of them, and the only one that callbacks see; the
+ * others exist during that call.
+ * Where the order of callbacks could not be kept otherwise, the serial engine is taken all the
+ * same. Errors: WH_STATUS_INPUT (out of range), WH_STATUS_STATE.
+ */
+int wh_set_engine(struct wh_sim *s, enum wh_engine engine, uint32_t threads);
+
 /*
  * wh_start - fixes the configuration and builds the network; implied by the calls below.
  * Errors: WH_STATUS_INPUT with a message: no topology, settings out of range, flows that do not fit
@@ -219,7 +236,8 @@ int64_t wh_now_ps(const struct wh_sim *s);
 
 struct wh_counters {
     int64_t now_ps;
-    uint64_t events, packet_hops;
+    uint64_t events; /* of the engine: not the same number for each enum wh_engine */
+    uint64_t packet_hops;
     uint64_t data_packets, ack_packets, nack_packets, cnp_echoes, pfc_frames;
     uint64_t drops, losses, marks, pauses, rate_cuts, timeouts, retx_packets;
     uint64_t flows, flows_finished;

@@ -36,6 +36,8 @@ enum row {
     ROW_SPINES,
     ROW_CC,
     ROW_PAYLOAD,
+    ROW_THREADS,
+    ROW_ENGINE,
     ROW_CSV,
     ROW_TRACE,
     ROW_COUNT
@@ -69,6 +71,8 @@ static const struct option_row rows[ROW_COUNT] = {
     [ROW_SPINES] = {"spines", 1},
     [ROW_CC] = {"cc", 1},
     [ROW_PAYLOAD] = {"payload", 1},
+    [ROW_THREADS] = {"threads", 1},
+    [ROW_ENGINE] = {"engine", 1},
     [ROW_CSV] = {"csv", 1},
     [ROW_TRACE] = {"trace", 1},
 };
@@ -100,7 +104,7 @@ void bench_print_help(FILE *out)
         "  --gpus-per-server N, --spines N           rail [8, 8]\n"
         "  --nvlink-rate RATE, --nvlink-delay TIME   rail [3600Gbps, 25ns]\n"
         "  --cc NAME          congestion control [dcqcn]\n"
-        "  --payload SIZE     of a packet [4096B]\n\n"
+        "  --payload SIZE     of a packet [4096B]\n\n" ENGINE_OPTIONS_HELP
         "  --csv FILE         every collective as a line of collectives.csv\n"
         "  --trace FILE       timeline of the last size, for Perfetto\n");
 }
@@ -310,6 +314,10 @@ static int parse_option(enum row row, const char *v, struct bench_options *o, st
     case ROW_SCENARIO:
         o->scenario = v;
         return 0;
+    case ROW_THREADS:
+        return engine_parse_threads(v, &o->engine, e);
+    case ROW_ENGINE:
+        return engine_parse_kind(v, &o->engine, e);
     case ROW_CSV:
         o->csv_path = v;
         return 0;
@@ -339,6 +347,7 @@ static void init_defaults(struct bench_options *o)
     o->call.elem_bytes = 4;
     o->type_name = "float";
     o->place.seed = 1;
+    engine_options_init(&o->engine);
 }
 
 static int check_options(struct bench_options *o, struct err_info *e)

@@ -26,6 +26,7 @@ struct bench_options {
     struct topo_spec topo;
     enum cc_kind cc;
     uint32_t payload_bytes;
+    struct engine_options engine;
     const char *csv_path, *trace_path; /* NULL: none */
 };
 

@@ -19,6 +19,9 @@ int cmd_run_foreign(int argc, char **argv, FILE *out, FILE *err); /* called by c
 int cmd_check(int argc, char **argv, FILE *out, FILE *err);
 int cmd_gen(int argc, char **argv, FILE *out, FILE *err);
 int cmd_bench(int argc, char **argv, FILE *out, FILE *err);
+int cmd_bench_collective(int argc, char **argv, FILE *out, FILE *err); /* called by cmd_bench */
+int cmd_bench_scaling(int argc, char **argv, FILE *out, FILE *err);    /* called by cmd_bench */
+int cmd_noise(int argc, char **argv, FILE *out, FILE *err);
 int cmd_compare(int argc, char **argv, FILE *out, FILE *err);
 
 #endif

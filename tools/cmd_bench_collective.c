@@ -183,7 +183,7 @@ static int run_on(struct bench *b, struct scenario *sc, struct err_info *e)
         return rc;
     rc = make_group(b, &place, &groups, e);
     if (!rc)
-        rc = scenario_make_sim(sc, &quiet, &s, e);
+        rc = engine_make_sim(sc, &b->o->engine, &quiet, &s, e);
     if (!rc)
         rc = run_dag(b, s, &place, &groups, e);
     sim_destroy(s);
@@ -371,7 +371,7 @@ static int run_bench(struct bench *b, struct err_info *e)
     return rc;
 }
 
-static int bench_collective(int argc, char **argv, FILE *out, FILE *err)
+int cmd_bench_collective(int argc, char **argv, FILE *out, FILE *err)
 {
     struct err_info e = {.text = ""};
     struct bench_options o;
@@ -388,19 +388,4 @@ static int bench_collective(int argc, char **argv, FILE *out, FILE *err)
         return b.wrong_total ? EXIT_RUN_FAILED : EXIT_DONE;
     return rc == WH_ERR_INPUT ? load_exit_code(rc, &e, err)
                               : (load_exit_code(rc, &e, err), EXIT_RUN_FAILED);
-}
-
-int cmd_bench(int argc, char **argv, FILE *out, FILE *err)
-{
-    const char *what = argc > 1 ? argv[1] : "";
-
-    if (!strcmp(what, "collective"))
-        return bench_collective(argc - 1, argv + 1, out, err);
-    if (!strcmp(what, "--help") || !strcmp(what, "-h")) {
-        fprintf(out, "usage: wormhole bench collective OPERATION [options]\n\n"
-                     "More: wormhole bench collective --help\n");
-        return EXIT_DONE;
-    }
-    fprintf(err, "wormhole: bench: found '%s', expected collective\n", what);
-    return EXIT_BAD_INPUT;
 }

@@ -155,7 +155,7 @@ static void cut_fields(char *text, int is_csv, struct line *l)
         l->field_count = FIELDS_MAX;
 }
 
-static int append_row(struct fct_table *t, const struct fct_row *row)
+int fct_table_append(struct fct_table *t, const struct fct_row *row)
 {
     if (t->count == t->cap) {
         const uint64_t cap = t->cap ? 2 * t->cap : 1024;
@@ -182,7 +182,7 @@ static int read_line(char *text, int is_csv, struct line *l, struct fct_table *t
     if (l->field_count == 0 || (l->field_count == 1 && !l->field[0][0]))
         return 0;
     rc = is_csv ? read_csv_row(l, &row, e) : read_txt_row(l, &row, e);
-    return rc ? rc : append_row(t, &row);
+    return rc ? rc : fct_table_append(t, &row);
 }
 
 /* A first line that starts like our header makes it a CSV; all its columns must be ours then. */
@@ -261,145 +261,15 @@ void fct_table_fini(struct fct_table *t)
     *t = (struct fct_table){.rows = NULL};
 }
 
-/* --- comparison --- */
-
-static int compare_i64(int64_t x, int64_t y)
-{
-    return (x > y) - (x < y);
-}
-
-static int compare_keys(const struct fct_row *x, const struct fct_row *y)
-{
-    const int64_t pairs[6][2] = {{x->src, y->src},           {x->dst, y->dst},
-                                 {x->sport, y->sport},       {x->dport, y->dport},
-                                 {x->start_ns, y->start_ns}, {x->bytes, y->bytes}};
-
-    for (int i = 0; i < 6; i++) {
-        if (pairs[i][0] != pairs[i][1])
-            return compare_i64(pairs[i][0], pairs[i][1]);
-    }
-    return 0;
-}
-
-static int compare_rows(const void *a, const void *b)
+static int compare_orders(const void *a, const void *b)
 {
     const struct fct_row *x = a, *y = b;
-    const int by_key = compare_keys(x, y);
 
-    return by_key ? by_key : compare_i64((int64_t)x->order, (int64_t)y->order);
+    return (x->order > y->order) - (x->order < y->order);
 }
 
-static double calc_makespan_ns(const struct fct_table *t)
+void fct_table_restore(struct fct_table *t)
 {
-    int64_t first_ns = INT64_MAX;
-    double last_ns = 0;
-
-    for (uint64_t i = 0; i < t->count; i++) {
-        const struct fct_row *r = &t->rows[i];
-        const double end_ns = (double)r->start_ns + (double)r->fct_ps / (double)PS_PER_NS;
-
-        if (r->start_ns < first_ns)
-            first_ns = r->start_ns;
-        if (r->fct_ps >= 0 && end_ns > last_ns)
-            last_ns = end_ns;
-    }
-    return last_ns > 0 ? last_ns - (double)first_ns : 0;
-}
-
-/* Two partners that finished. */
-struct pair {
-    int64_t bytes, a_ps, b_ps;
-};
-
-/* A difference from nothing counts as 1, so that it is not lost. */
-static double calc_error(const struct pair *p)
-{
-    if (p->a_ps == 0)
-        return p->b_ps == 0 ? 0 : 1;
-    return (double)(p->b_ps - p->a_ps) / (double)p->a_ps;
-}
-
-/* Over the pairs of one class (SIZE_CLASS_COUNT: all). */
-static void collect_errors(const struct pair *pairs, uint64_t pair_count, uint32_t class_id,
-                           double *values, struct fct_errors *out)
-{
-    double sum = 0, a_ps = 0, b_ps = 0;
-    uint64_t n = 0;
-
-    for (uint64_t i = 0; i < pair_count; i++) {
-        const double error = calc_error(&pairs[i]);
-
-        if (class_id < SIZE_CLASS_COUNT && size_class_of(pairs[i].bytes) != class_id)
-            continue;
-        sum += error;
-        a_ps += (double)pairs[i].a_ps;
-        b_ps += (double)pairs[i].b_ps;
-        out->exact += pairs[i].a_ps == pairs[i].b_ps;
-        values[n++] = error < 0 ? -error : error;
-    }
-    out->abs_error = dist_of(values, n);
-    if (n == 0)
-        return;
-    out->signed_mean = sum / (double)n;
-    out->mean_a_ns = a_ps / (double)n / (double)PS_PER_NS;
-    out->mean_b_ns = b_ps / (double)n / (double)PS_PER_NS;
-}
-
-/* Notes one row of each table, or of one (the other NULL). */
-static void take_rows(const struct fct_row *x, const struct fct_row *y, struct pair *pairs,
-                      uint64_t *pair_count, struct fct_comparison *out)
-{
-    const int in_a = x && x->fct_ps >= 0, in_b = y && y->fct_ps >= 0;
-
-    out->unfinished_in_a += x && !in_a;
-    out->unfinished_in_b += y && !in_b;
-    out->only_in_a += in_a && !in_b;
-    out->only_in_b += in_b && !in_a;
-    if (in_a && in_b)
-        pairs[(*pair_count)++] = (struct pair){x->bytes, x->fct_ps, y->fct_ps};
-}
-
-/* Merges the sorted tables. Returns the number of pairs. */
-static uint64_t pair_rows(const struct fct_table *a, const struct fct_table *b, struct pair *pairs,
-                          struct fct_comparison *out)
-{
-    uint64_t i = 0, j = 0, n = 0;
-
-    while (i < a->count || j < b->count) {
-        const struct fct_row *x = i < a->count ? &a->rows[i] : NULL;
-        const struct fct_row *y = j < b->count ? &b->rows[j] : NULL;
-        const int order = !x ? 1 : !y ? -1 : compare_keys(x, y);
-
-        take_rows(order <= 0 ? x : NULL, order >= 0 ? y : NULL, pairs, &n, out);
-        i += order <= 0;
-        j += order >= 0;
-    }
-    return n;
-}
-
-int fct_compare(struct fct_table *a, struct fct_table *b, struct fct_comparison *out)
-{
-    const uint64_t cap = (a->count < b->count ? a->count : b->count) + 1;
-    struct pair *pairs = calloc(cap, sizeof *pairs);
-    double *values = calloc(cap, sizeof *values);
-    int rc = WH_ERR_NOMEM;
-
-    if (pairs && values) {
-        *out = (struct fct_comparison){.count_a = a->count, .count_b = b->count};
-        if (a->count)
-            qsort(a->rows, a->count, sizeof *a->rows, compare_rows);
-        if (b->count)
-            qsort(b->rows, b->count, sizeof *b->rows, compare_rows);
-        const uint64_t pair_count = pair_rows(a, b, pairs, out);
-
-        collect_errors(pairs, pair_count, SIZE_CLASS_COUNT, values, &out->all);
-        for (uint32_t c = 0; c < SIZE_CLASS_COUNT; c++)
-            collect_errors(pairs, pair_count, c, values, &out->by_size[c]);
-        out->makespan_a_ns = calc_makespan_ns(a);
-        out->makespan_b_ns = calc_makespan_ns(b);
-        rc = 0;
-    }
-    free(pairs);
-    free(values);
-    return rc;
+    if (t->count)
+        qsort(t->rows, t->count, sizeof *t->rows, compare_orders);
 }

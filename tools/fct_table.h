@@ -1,11 +1,13 @@
 /*
- * fct_table.h - flow completion times read back from a run, and the error of one run against
- * another. Threading: pure functions on caller-owned data.
+ * fct_table.h - flow completion times of a run, read back from its files. Threading: pure functions
+ * on caller-owned data.
  */
 #ifndef WH_FCT_TABLE_H
 #define WH_FCT_TABLE_H
 
-#include "figures.h"
+#include "err.h"
+
+#include <stdint.h>
 
 struct fct_row {
     uint32_t src, dst;
@@ -29,26 +31,10 @@ struct fct_table {
 int fct_table_read(const char *path, struct fct_table *t, struct err_info *e) WH_MUST_CHECK;
 void fct_table_fini(struct fct_table *t);
 
-/* Errors of B's FCTs against A's, over flows finished in both. */
-struct fct_errors {
-    struct dist abs_error; /* |b - a| / a, a ratio */
-    double signed_mean;    /* mean of (b - a) / a */
-    double mean_a_ns, mean_b_ns;
-    uint64_t exact; /* equal to the ps */
-};
+/* fct_table_append - one more row, its @order set to its number. Returns 0 or WH_ERR_NOMEM. */
+int fct_table_append(struct fct_table *t, const struct fct_row *row) WH_MUST_CHECK;
 
-struct fct_comparison {
-    uint64_t count_a, count_b;
-    uint64_t only_in_a, only_in_b; /* finished there; absent or unfinished in the other */
-    uint64_t unfinished_in_a, unfinished_in_b;
-    struct fct_errors all, by_size[SIZE_CLASS_COUNT];
-    double makespan_a_ns, makespan_b_ns; /* first start to last completion, each run alone */
-};
-
-/*
- * fct_compare - pairs rows by (src, dst, sport, dport, start, bytes), equal ones in order of the
- * files. Sorts both tables in place. Returns 0 or WH_ERR_NOMEM.
- */
-int fct_compare(struct fct_table *a, struct fct_table *b, struct fct_comparison *out) WH_MUST_CHECK;
+/* fct_table_restore - sorted rows back into the order of the file. */
+void fct_table_restore(struct fct_table *t);
 
 #endif

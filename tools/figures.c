@@ -6,6 +6,8 @@
 #include "output_fct.h"
 #include "units.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,6 +66,15 @@ uint32_t size_class_of(int64_t bytes)
     while (bytes > size_class_limit(class_id))
         class_id++;
     return class_id;
+}
+
+const char *size_class_name(uint32_t class_id, char *buf, size_t buf_bytes)
+{
+    const int is_last = class_id + 1 >= SIZE_CLASS_COUNT;
+
+    (void)snprintf(buf, buf_bytes, is_last ? "> %" PRId64 : "<= %" PRId64,
+                   size_class_limit(is_last ? SIZE_CLASS_COUNT - 2 : class_id));
+    return buf;
 }
 
 /* Distributions over the finished flows of one class (SIZE_CLASS_COUNT: of all). */

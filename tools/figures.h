@@ -24,6 +24,8 @@ double dist_percentile(const double *sorted, uint64_t count, double percent);
 #define SIZE_CLASS_COUNT 7
 int64_t size_class_limit(uint32_t class_id); /* 10^3 .. 10^8 B, INT64_MAX for the last */
 uint32_t size_class_of(int64_t bytes);
+/* size_class_name - "<= 1000", "> 100000000". Returns @buf. */
+const char *size_class_name(uint32_t class_id, char *buf, size_t buf_bytes);
 
 #define FIGURES_TOP 10
 

@@ -124,31 +124,31 @@ int foreign_is_asked(int argc, char **argv)
 
 void foreign_print_help(FILE *out)
 {
-    fprintf(
-        out,
-        "usage: wormhole run --goal FILE --topo NETWORK [--loggops o=NS,O=NS,S=BYTES]\n"
-        "       wormhole run --cm FILE --topo NETWORK [--end TIME]\n"
-        "       wormhole run --simai -w WORKLOAD -n TOPOLOGY [-c CONF]\n"
-        "       wormhole run --astra --workload-configuration=PREFIX "
-        "--network-configuration=FILE\n"
-        "                    [--system-configuration=FILE] "
-        "[--logical-topology-configuration=FILE]\n"
-        "                    [--comm-group-configuration=FILE] "
-        "[--remote-memory-configuration=FILE]\n"
-        "       wormhole run SCENARIO.yaml --export-et PREFIX | --export-goal FILE | "
-        "--export-flows FILE\n\n"
-        "NETWORK is an htsim .topo, a topology of HPCC or SimAI, or a scenario file.\n\n"
-        "  -o DIR, --output DIR   output folder [" OPTIONS_DEFAULT_DIR "]\n"
-        "  --cc NAME, --payload BYTES   congestion control, largest payload of a packet\n"
-        "  --set KEY=VALUE        override a setting of a scenario or configuration file\n"
-        "  --channels N           channels of rings [SimAI: one per rail; ASTRA-sim: 1]\n"
-        "  --compute-scale F, --comm-scale F   of durations and sizes in traces\n"
-        "  --ctrl-deps yes|no     honour control dependencies of traces [yes]\n"
-        "  --finished-lines       print ASTRA-sim's line for each rank\n"
-        "  --export-et PREFIX, --export-goal FILE, --export-flows FILE\n"
-        "                         write the workload as traces, schedule, HPCC flow file\n"
-        "  --seed S, --end TIME, --fct-csv yes|no, --quiet, --progress auto|off|json: as run\n\n"
-        "Exit codes: 0 done, 1 the run failed or was interrupted, 2 bad input or deadlock.\n");
+    fprintf(out,
+            "usage: wormhole run --goal FILE --topo NETWORK [--loggops o=NS,O=NS,S=BYTES]\n"
+            "       wormhole run --cm FILE --topo NETWORK [--end TIME]\n"
+            "       wormhole run --simai -w WORKLOAD -n TOPOLOGY [-c CONF]\n"
+            "       wormhole run --astra --workload-configuration=PREFIX "
+            "--network-configuration=FILE\n"
+            "                    [--system-configuration=FILE] "
+            "[--logical-topology-configuration=FILE]\n"
+            "                    [--comm-group-configuration=FILE] "
+            "[--remote-memory-configuration=FILE]\n"
+            "       wormhole run SCENARIO.yaml --export-et PREFIX | --export-goal FILE | "
+            "--export-flows FILE\n\n"
+            "NETWORK is an htsim .topo, a topology of HPCC or SimAI, or a scenario file.\n\n"
+            "  -o DIR, --output DIR   output folder [" OPTIONS_DEFAULT_DIR "]\n"
+            "  --cc NAME, --payload BYTES   congestion control, largest payload of a packet\n"
+            "  --set KEY=VALUE        override a setting of a scenario or configuration file\n"
+            "  --channels N           channels of rings [SimAI: one per rail; ASTRA-sim: 1]\n"
+            "  --compute-scale F, --comm-scale F   of durations and sizes in traces\n"
+            "  --ctrl-deps yes|no     honour control dependencies of traces [yes]\n"
+            "  --finished-lines       print ASTRA-sim's line for each rank\n"
+            "  --export-et PREFIX, --export-goal FILE, --export-flows FILE\n"
+            "                         write the workload as traces, schedule, HPCC flow file\n"
+            "  --seed S, --end TIME, --threads N|auto, --engine NAME, --fct-csv yes|no, --quiet,\n"
+            "  --progress auto|off|json: as run\n\n"
+            "Exit codes: 0 done, 1 the run failed or was interrupted, 2 bad input or deadlock.\n");
 }
 
 /* ---- values ---- */
@@ -418,10 +418,11 @@ static int take_row(struct foreign_options *o, int row, const char *value, struc
     case OPT_FINISHED:
         o->finished_lines = 1;
         return 0;
-    case OPT_ENGINE:
-        return strcmp(value, "serial") ? refuse(e, row, value, "serial") : 0;
-    case OPT_T:
     case OPT_THREADS:
+        return engine_parse_threads(value, &o->engine, e);
+    case OPT_ENGINE:
+        return engine_parse_kind(value, &o->engine, e);
+    case OPT_T:
     case OPT_LOGGING:
     case OPT_QUEUES:
     case OPT_INJECTION_SCALE:
@@ -490,6 +491,7 @@ int foreign_parse(int argc, char **argv, struct foreign_options *o, struct err_i
 
     *o = (struct foreign_options){.compute_scale = 1, .comm_scale = 1, .end_ps = -1, .fct_csv = 1};
     run_goal_options_init(&o->goal);
+    engine_options_init(&o->engine);
     if (is_help_asked(argc, argv))
         return OPTIONS_HELP;
     for (int begin = 1;; begin = 0) {

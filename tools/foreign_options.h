@@ -43,6 +43,7 @@ struct foreign_options {
     int64_t end_ps; /* -1: not given */
     const char *out_dir;
     int fct_csv, quiet, finished_lines;
+    struct engine_options engine;
     enum progress_mode progress;
     const char *export_et, *export_goal, *export_flows;
 };

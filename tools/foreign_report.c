@@ -91,6 +91,7 @@ int foreign_report_finish(struct foreign_report *r, const struct dag *d)
     int rc = coll_trace_end(&r->trace);
 
     r->trace_file->left_out = r->trace.left_out;
+    r->trace_file->cap_bytes = r->trace.cap_bytes;
     if (!rc && r->ranks)
         rc = coll_report_ranks(r->ranks->f, d, count_ranks(r));
     if (!rc && r->layers)

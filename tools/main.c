@@ -17,7 +17,9 @@ static const struct command {
     {"run", "simulate a scenario (YAML) or an HPCC configuration (--hpcc)", cmd_run},
     {"check", "validate the input, print the resolved scenario, run nothing", cmd_check},
     {"gen", "write a topology or a flow list in HPCC format", cmd_gen},
-    {"bench", "nccl-tests' table for a collective (bench collective)", cmd_bench},
+    {"bench", "tables: sizes of a collective (collective), numbers of threads (scaling)",
+     cmd_bench},
+    {"noise", "by how much results move when nothing that matters is changed", cmd_noise},
     {"compare", "error of the flow completion times of one run against another", cmd_compare},
     {"help", "this text; 'wormhole COMMAND --help' explains a command", cmd_help},
     {"version", "version and commit", cmd_version},
@@ -80,8 +82,8 @@ int main(int argc, char **argv)
     c = find_command(argv[1]);
     if (!c) {
         fprintf(stderr,
-                "wormhole: found command '%s', expected one of run, check, gen, bench, compare, "
-                "help, version\n",
+                "wormhole: found command '%s', expected one of run, check, gen, bench, noise, "
+                "compare, help, version\n",
                 argv[1]);
         return EXIT_BAD_INPUT;
     }

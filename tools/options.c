@@ -123,13 +123,6 @@ static int parse_end(const char *text, struct input_options *o, struct err_info 
     return 0;
 }
 
-static int parse_engine(const char *text, struct err_info *e)
-{
-    if (strcmp(text, "serial"))
-        return err_set(e, WH_ERR_INPUT, NULL, 0, "--engine: found '%s', expected serial", text);
-    return 0;
-}
-
 static int parse_yes_no(const char *what, const char *text, int *out, struct err_info *e)
 {
     if (!strcmp(text, "yes"))
@@ -155,16 +148,17 @@ static int parse_progress(const char *text, enum progress_mode *out, struct err_
                    text);
 }
 
-/* Options of run; check takes the first CHECK_ROWS of them. */
+/* Options of run; check takes the first INPUT_ROWS of them; noise and bench scaling too, and have
+ * others of their own. */
 enum {
-    RUN_HELP,
-    RUN_HPCC,
-    RUN_PATHS,
-    RUN_SET,
-    RUN_SEED,
-    RUN_END,
-    CHECK_ROWS,
-    RUN_OUT = CHECK_ROWS,
+    INPUT_HELP,
+    INPUT_HPCC,
+    INPUT_PATHS,
+    INPUT_SET,
+    INPUT_SEED,
+    INPUT_END,
+    INPUT_ROWS,
+    RUN_OUT = INPUT_ROWS,
     RUN_OUTPUT,
     RUN_THREADS,
     RUN_ENGINE,
@@ -173,13 +167,36 @@ enum {
     RUN_PROGRESS,
     RUN_ROWS
 };
+enum {
+    NOISE_OUT = INPUT_ROWS,
+    NOISE_OUTPUT,
+    NOISE_RUNS,
+    NOISE_THREADS,
+    NOISE_ENGINE,
+    NOISE_QUIET,
+    NOISE_PROGRESS,
+    NOISE_ROWS
+};
+enum {
+    SCALING_THREADS = INPUT_ROWS,
+    SCALING_REPETITIONS,
+    SCALING_JSON,
+    SCALING_SVG,
+    SCALING_ENGINE_CHECK,
+    SCALING_QUIET,
+    SCALING_ROWS
+};
+/* clang-format off */
+#define INPUT_OPTIONS                                                                              \
+    [INPUT_HELP] = {"help", 0},                                                                    \
+    [INPUT_HPCC] = {"hpcc", 1},                                                                    \
+    [INPUT_PATHS] = {"paths", 1},                                                                  \
+    [INPUT_SET] = {"set", 1},                                                                      \
+    [INPUT_SEED] = {"seed", 1},                                                                    \
+    [INPUT_END] = {"end", 1}
+/* clang-format on */
 static const struct option_row run_rows[RUN_ROWS] = {
-    [RUN_HELP] = {"help", 0},
-    [RUN_HPCC] = {"hpcc", 1},
-    [RUN_PATHS] = {"paths", 1},
-    [RUN_SET] = {"set", 1},
-    [RUN_SEED] = {"seed", 1},
-    [RUN_END] = {"end", 1},
+    INPUT_OPTIONS,
     [RUN_OUT] = {"o", 1},
     [RUN_OUTPUT] = {"output", 1},
     [RUN_THREADS] = {"threads", 1},
@@ -188,21 +205,40 @@ static const struct option_row run_rows[RUN_ROWS] = {
     [RUN_QUIET] = {"quiet", 0},
     [RUN_PROGRESS] = {"progress", 1},
 };
+static const struct option_row noise_rows[NOISE_ROWS] = {
+    INPUT_OPTIONS,
+    [NOISE_OUT] = {"o", 1},
+    [NOISE_OUTPUT] = {"output", 1},
+    [NOISE_RUNS] = {"runs", 1},
+    [NOISE_THREADS] = {"threads", 1},
+    [NOISE_ENGINE] = {"engine", 1},
+    [NOISE_QUIET] = {"quiet", 0},
+    [NOISE_PROGRESS] = {"progress", 1},
+};
+static const struct option_row scaling_rows[SCALING_ROWS] = {
+    INPUT_OPTIONS,
+    [SCALING_THREADS] = {"threads", 1},
+    [SCALING_REPETITIONS] = {"repetitions", 1},
+    [SCALING_JSON] = {"json", 1},
+    [SCALING_SVG] = {"svg", 1},
+    [SCALING_ENGINE_CHECK] = {"engine-check", 0},
+    [SCALING_QUIET] = {"quiet", 0},
+};
 
 static int apply_input(int row, const char *value, struct input_options *o, struct err_info *e)
 {
     switch (row) {
-    case RUN_HPCC:
+    case INPUT_HPCC:
         o->hpcc = value;
         return 0;
-    case RUN_PATHS:
+    case INPUT_PATHS:
         o->paths_file = value;
         return 0;
-    case RUN_SET:
+    case INPUT_SET:
         return parse_set((char *)(uintptr_t)value, o, e);
-    case RUN_SEED:
+    case INPUT_SEED:
         return parse_seed(value, o, e);
-    case RUN_END:
+    case INPUT_END:
         return parse_end(value, o, e);
     default:
         return OPTIONS_HELP;
@@ -217,9 +253,9 @@ static int apply_run(int row, const char *value, struct run_options *o, struct e
         o->out_dir = value;
         return 0;
     case RUN_THREADS:
-        return options_parse_integer("--threads", value, 1, 4096, &o->threads, e);
+        return engine_parse_threads(value, &o->engine, e);
     case RUN_ENGINE:
-        return parse_engine(value, e);
+        return engine_parse_kind(value, &o->engine, e);
     case RUN_FCT_CSV:
         return parse_yes_no("--fct-csv", value, &o->fct_csv, e);
     case RUN_QUIET:
@@ -266,7 +302,7 @@ static void init_run(struct run_options *o)
     memset(o, 0, sizeof *o);
     o->in.end_ps = -1;
     o->fct_csv = 1;
-    o->threads = 1;
+    engine_options_init(&o->engine);
 }
 
 static int parse_run_rows(int argc, char **argv, uint32_t row_count, struct run_options *o,
@@ -298,10 +334,97 @@ int options_parse_run(int argc, char **argv, struct run_options *o, struct err_i
 int options_parse_check(int argc, char **argv, struct input_options *o, struct err_info *e)
 {
     struct run_options all;
-    const int rc = parse_run_rows(argc, argv, CHECK_ROWS, &all, e);
+    const int rc = parse_run_rows(argc, argv, INPUT_ROWS, &all, e);
 
     *o = all.in;
     return rc;
+}
+
+static int apply_noise(int row, const char *value, struct noise_options *o, struct err_info *e)
+{
+    switch (row) {
+    case NOISE_OUT:
+    case NOISE_OUTPUT:
+        o->out_dir = value;
+        return 0;
+    case NOISE_RUNS:
+        return options_parse_integer("--runs", value, 1, OPTIONS_NOISE_RUNS_MAX, &o->run_count, e);
+    case NOISE_THREADS:
+        return engine_parse_threads(value, &o->engine, e);
+    case NOISE_ENGINE:
+        return engine_parse_kind(value, &o->engine, e);
+    case NOISE_QUIET:
+        o->quiet = 1;
+        return 0;
+    case NOISE_PROGRESS:
+        return parse_progress(value, &o->progress, e);
+    default:
+        return apply_input(row, value, &o->in, e);
+    }
+}
+
+int options_parse_noise(int argc, char **argv, struct noise_options *o, struct err_info *e)
+{
+    const char *value = NULL;
+    int first = argc;
+    int row;
+
+    *o = (struct noise_options){.in.end_ps = -1, .run_count = 3};
+    engine_options_init(&o->engine);
+    for (int begin = 1;; begin = 0) {
+        row = options_next(argc, argv, noise_rows, NOISE_ROWS, begin, &value, &first, e);
+        if (row < 0)
+            break;
+        const int rc = apply_noise(row, value, o, e);
+        if (rc)
+            return rc;
+    }
+    return row == -2 ? WH_ERR_INPUT : take_scenario(argc, argv, first, &o->in, e);
+}
+
+static int apply_scaling(int row, const char *value, struct scaling_options *o, struct err_info *e)
+{
+    switch (row) {
+    case SCALING_THREADS:
+        return engine_parse_counts(value, o->threads, OPTIONS_THREAD_COUNTS_MAX, &o->thread_count,
+                                   e);
+    case SCALING_REPETITIONS:
+        return options_parse_integer("--repetitions", value, 1, OPTIONS_REPETITIONS_MAX,
+                                     &o->repetitions, e);
+    case SCALING_JSON:
+        o->json_path = value;
+        return 0;
+    case SCALING_SVG:
+        o->svg_path = value;
+        return 0;
+    case SCALING_ENGINE_CHECK:
+        o->checks_engine = 1;
+        return 0;
+    case SCALING_QUIET:
+        o->quiet = 1;
+        return 0;
+    default:
+        return apply_input(row, value, &o->in, e);
+    }
+}
+
+int options_parse_scaling(int argc, char **argv, struct scaling_options *o, struct err_info *e)
+{
+    const char *value = NULL;
+    int first = argc;
+    int row;
+
+    *o = (struct scaling_options){.in.end_ps = -1, .repetitions = 5};
+    o->thread_count = engine_default_counts(engine_processors(), o->threads);
+    for (int begin = 1;; begin = 0) {
+        row = options_next(argc, argv, scaling_rows, SCALING_ROWS, begin, &value, &first, e);
+        if (row < 0)
+            break;
+        const int rc = apply_scaling(row, value, o, e);
+        if (rc)
+            return rc;
+    }
+    return row == -2 ? WH_ERR_INPUT : take_scenario(argc, argv, first, &o->in, e);
 }
 
 static int parse_limit(const char *what, const char *text, double *out, struct err_info *e)
@@ -312,29 +435,52 @@ static int parse_limit(const char *what, const char *text, double *out, struct e
     return 0;
 }
 
+enum {
+    COMPARE_HELP,
+    COMPARE_JSON,
+    COMPARE_MAX_MEAN,
+    COMPARE_MAX_P99,
+    COMPARE_NOISE,
+    COMPARE_IGNORE_STARTS,
+    COMPARE_ROWS
+};
+static const struct option_row compare_rows[COMPARE_ROWS] = {
+    [COMPARE_HELP] = {"help", 0},         [COMPARE_JSON] = {"json", 0},
+    [COMPARE_MAX_MEAN] = {"max-mean", 1}, [COMPARE_MAX_P99] = {"max-p99", 1},
+    [COMPARE_NOISE] = {"noise", 1},       [COMPARE_IGNORE_STARTS] = {"ignore-starts", 0}};
+
+static int apply_compare(int row, const char *value, struct compare_options *o, struct err_info *e)
+{
+    switch (row) {
+    case COMPARE_JSON:
+        o->json = 1;
+        return 0;
+    case COMPARE_MAX_MEAN:
+        return parse_limit("--max-mean", value, &o->max_mean, e);
+    case COMPARE_MAX_P99:
+        return parse_limit("--max-p99", value, &o->max_p99, e);
+    case COMPARE_NOISE:
+        o->noise = value;
+        return 0;
+    case COMPARE_IGNORE_STARTS:
+        o->ignores_starts = 1;
+        return 0;
+    default:
+        return OPTIONS_HELP;
+    }
+}
+
 int options_parse_compare(int argc, char **argv, struct compare_options *o, struct err_info *e)
 {
-    enum { HELP, JSON, MAX_MEAN, MAX_P99, ROWS };
-    static const struct option_row rows[ROWS] = {[HELP] = {"help", 0},
-                                                 [JSON] = {"json", 0},
-                                                 [MAX_MEAN] = {"max-mean", 1},
-                                                 [MAX_P99] = {"max-p99", 1}};
     const char *value = NULL;
-    int first = argc, row, rc = 0;
+    int first = argc, row;
 
     *o = (struct compare_options){.max_mean = -1, .max_p99 = -1};
     for (int begin = 1;; begin = 0) {
-        row = options_next(argc, argv, rows, ROWS, begin, &value, &first, e);
+        row = options_next(argc, argv, compare_rows, COMPARE_ROWS, begin, &value, &first, e);
         if (row < 0)
             break;
-        if (row == HELP)
-            return OPTIONS_HELP;
-        if (row == JSON)
-            o->json = 1;
-        else if (row == MAX_MEAN)
-            rc = parse_limit("--max-mean", value, &o->max_mean, e);
-        else
-            rc = parse_limit("--max-p99", value, &o->max_p99, e);
+        const int rc = apply_compare(row, value, o, e);
         if (rc)
             return rc;
     }

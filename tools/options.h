@@ -8,7 +8,7 @@
 #ifndef WH_OPTIONS_H
 #define WH_OPTIONS_H
 
-#include "err.h"
+#include "engine_options.h"
 
 #include <stdint.h>
 
@@ -23,7 +23,7 @@ struct option_set {
 
 enum progress_mode { PROGRESS_AUTO, PROGRESS_OFF, PROGRESS_JSON };
 
-/* What run and check share: where the scenario comes from, and what is overridden. */
+/* What run, check and noise share: where the scenario comes from, and what is overridden. */
 struct input_options {
     const char *scenario;   /* YAML file, NULL with --hpcc */
     const char *hpcc;       /* configuration file, else NULL */
@@ -39,14 +39,40 @@ struct run_options {
     struct input_options in;
     const char *out_dir; /* NULL: not given */
     int fct_csv;         /* 0: --fct-csv no */
-    int64_t threads;     /* 1 unless asked for more */
+    struct engine_options engine;
     int quiet;
     enum progress_mode progress;
+};
+
+#define OPTIONS_NOISE_RUNS_MAX 1000
+
+struct noise_options {
+    struct input_options in;
+    const char *out_dir; /* NULL: not given */
+    int64_t run_count;   /* disturbed ones, 1..OPTIONS_NOISE_RUNS_MAX */
+    struct engine_options engine;
+    int quiet;
+    enum progress_mode progress;
+};
+
+#define OPTIONS_THREAD_COUNTS_MAX 16
+#define OPTIONS_REPETITIONS_MAX 100
+
+struct scaling_options {
+    struct input_options in;
+    uint32_t threads[OPTIONS_THREAD_COUNTS_MAX]; /* shape: [thread_count], rising, from 1 */
+    uint32_t thread_count;
+    int64_t repetitions;              /* timed ones, 1..OPTIONS_REPETITIONS_MAX */
+    int checks_engine;                /* the serial engine too */
+    const char *json_path, *svg_path; /* NULL: not asked for */
+    int quiet;
 };
 
 struct compare_options {
     const char *a, *b;
     int json;
+    int ignores_starts;       /* pair flows by order instead */
+    const char *noise;        /* noise.json or its folder; NULL: none */
     double max_mean, max_p99; /* ratios; < 0: no limit */
 };
 
@@ -54,6 +80,10 @@ int options_parse_run(int argc, char **argv, struct run_options *o,
                       struct err_info *e) WH_MUST_CHECK;
 int options_parse_check(int argc, char **argv, struct input_options *o,
                         struct err_info *e) WH_MUST_CHECK;
+int options_parse_noise(int argc, char **argv, struct noise_options *o,
+                        struct err_info *e) WH_MUST_CHECK;
+int options_parse_scaling(int argc, char **argv, struct scaling_options *o,
+                          struct err_info *e) WH_MUST_CHECK;
 int options_parse_compare(int argc, char **argv, struct compare_options *o,
                           struct err_info *e) WH_MUST_CHECK;
 

@@ -1,12 +1,14 @@
 /*
  * output_summary.c - see output_summary.h.
  *
- * Apart from the keys in host_dependent_keys the file is the same byte for byte for the same input
- * and seed: keys keep the order of insertion, numbers are written with twelve digits.
+ * Apart from the keys in host_dependent_keys the file is the same byte for byte for the same input,
+ * seed and engine, and apart from those in engine_dependent_keys too for any engine: keys keep the
+ * order of insertion, numbers are written with twelve digits.
  */
 #include "output_summary.h"
 
 #include "config_keys.h"
+#include "engine_options.h"
 #include "output_fct.h"
 #include "output_workload.h"
 #include "units.h"
@@ -86,14 +88,35 @@ static void put_ns(struct object o, const char *key, int64_t ps)
         put_real(o, key, (double)ps / (double)PS_PER_NS);
 }
 
-static void put_host_dependent_keys(struct object root)
+/* What comparing two runs has to leave out: always, and if their engines differ. */
+static void put_dependent_keys(struct object root)
 {
-    static const char *const keys[] = {"wall_s", "cpu_s", "events_per_s", "packet_hops_per_s",
-                                       "peak_rss_bytes"};
+    static const char *const host[] = {
+        "wall_s", "cpu_s", "events_per_s", "packet_hops_per_s", "peak_rss_bytes", "engine"};
     json_t *array = put_array(root, "host_dependent_keys");
 
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
-        append_text(array, root.failures, keys[i]);
+    for (size_t i = 0; i < sizeof host / sizeof host[0]; i++)
+        append_text(array, root.failures, host[i]);
+    append_text(put_array(root, "engine_dependent_keys"), root.failures, "events");
+}
+
+/* Numbers of the pool and of its threads depend on the moment. */
+static void put_engine(struct object root, const struct sim *s)
+{
+    struct object o = put_object(root, "engine");
+    struct sim_engine_stats st;
+
+    sim_engine_stats(s, &st);
+    put(o, "kind", json_string(engine_kind_name(st.kind)));
+    put_count(o, "threads", st.threads);
+    put_count(o, "rounds", st.rounds);
+    put_count(o, "shared_rounds", st.shared_rounds);
+    put_count(o, "tasks", st.tasks);
+    put_count(o, "steals", st.steals);
+    put_count(o, "joins", st.joins);
+    put_count(o, "splits", st.splits);
+    put_count(o, "partitions_alive", st.parts_alive);
+    put_count(o, "partitions_alive_max", st.parts_alive_max);
 }
 
 static void put_head(struct object root, const struct run_record *r)
@@ -110,7 +133,8 @@ static void put_head(struct object root, const struct run_record *r)
     put_real(root, "events_per_s", (double)r->f->c.events / wall_s);
     put_real(root, "packet_hops_per_s", (double)r->f->c.packet_hops / wall_s);
     put_int(root, "peak_rss_bytes", r->peak_rss_bytes);
-    put_host_dependent_keys(root);
+    put_engine(root, r->s);
+    put_dependent_keys(root);
     put_count(root, "events", r->f->c.events);
     put_count(root, "packet_hops", r->f->c.packet_hops);
     put_real(root, "simulated_s", (double)sim_now_ps(r->s) / (double)PS_PER_S);

@@ -49,6 +49,20 @@ static void print_network(FILE *out, const struct sim_counters *c)
     fprintf(out, "largest queue   %" PRIu64 " B\n", c->queue_max_bytes);
 }
 
+static void print_engine(FILE *out, const struct sim *s)
+{
+    struct sim_engine_stats st;
+
+    sim_engine_stats(s, &st);
+    if (st.kind == ENGINE_SERIAL)
+        fprintf(out, "engine          serial\n");
+    else
+        fprintf(out,
+                "engine          partitioned, %u thread%s, at most %u partitions, %" PRIu64
+                " rounds\n",
+                st.threads, st.threads == 1 ? "" : "s", st.parts_alive_max, st.rounds);
+}
+
 void output_summary_table(FILE *out, const struct run_record *r)
 {
     const struct figures *f = r->f;
@@ -66,5 +80,6 @@ void output_summary_table(FILE *out, const struct run_record *r)
     fprintf(out, "simulated       %.9f s\n", (double)sim_now_ps(r->s) / (double)PS_PER_S);
     fprintf(out, "events          %" PRIu64 ", %.3g packet-hops/s, %.2f s\n", f->c.events,
             (double)f->c.packet_hops / wall_s, r->wall_s);
+    print_engine(out, r->s);
     fprintf(out, "output          %s\n", r->dir);
 }

@@ -16,6 +16,7 @@ struct workload_run {
     struct dag *dag;
     struct llm_spec spec;
     struct workload_outputs files;
+    struct perturb_program late; /* zero: ranks start at once */
     struct coll_trace trace;
     struct coll_classes classes;
     struct rank_times *ranks; /* shape: [rank_count] */
@@ -33,47 +34,54 @@ static void on_op(void *ctx, const struct op_record *r)
 static void on_coll(void *ctx, const struct coll_record *r)
 {
     struct workload_run *w = ctx;
-    int rc = coll_report_csv_row(w->files.collectives->f, r);
+    struct out_file *csv = w->files.collectives;
+    int rc = csv ? coll_report_csv_row(csv->f, r) : 0;
 
-    if (rc && !w->files.collectives->error)
-        w->files.collectives->error = EIO;
+    if (rc && !csv->error)
+        csv->error = EIO;
     rc = coll_classes_add(&w->classes, r);
     if (rc && !w->rc)
         w->rc = rc;
 }
 
-static int make_dag(struct workload_run *w, const struct sim *s,
-                    int (*poll)(void *ctx, struct sim *s), void *poll_ctx, struct err_info *e)
+static void begin_files(struct workload_run *w, const struct dag_spec *d)
+{
+    if (w->files.trace)
+        coll_trace_begin(&w->trace, w->files.trace->f, 0, d->place->rank_count, d->stream_count,
+                         d->program.stream_name, d->program.ctx);
+    if (w->files.collectives)
+        fprintf(w->files.collectives->f, "%s\n", COLL_CSV_HEADER);
+}
+
+static int make_dag(struct workload_run *w, const struct workload_request *r, struct err_info *e)
 {
     struct dag_spec d;
-    int rc = llm_create(&w->llm, &w->spec, sim_topo(s), e);
+    int rc = llm_create(&w->llm, &w->spec, sim_topo(r->s), e);
 
     if (rc)
         return rc;
     llm_dag_spec(w->llm, &d);
-    d.observer = (struct dag_observer){w, on_op, on_coll};
-    d.poll = poll;
-    d.poll_ctx = poll_ctx;
-    coll_trace_begin(&w->trace, w->files.trace->f, 0, d.place->rank_count, d.stream_count,
-                     d.program.stream_name, d.program.ctx);
-    fprintf(w->files.collectives->f, "%s\n", COLL_CSV_HEADER);
-    return dag_create(&w->dag, &d, e);
+    d.observer = (struct dag_observer){w, w->files.trace ? on_op : NULL, on_coll};
+    d.poll = r->poll;
+    d.poll_ctx = r->poll_ctx;
+    begin_files(w, &d);
+    rc = r->shift ? perturb_program_init(&w->late, r->shift, &d) : 0;
+    return rc ? rc : dag_create(&w->dag, &d, e);
 }
 
-int workload_run_create(struct workload_run **out, const struct scenario *sc, const struct sim *s,
-                        const struct workload_outputs *out_files,
-                        int (*poll)(void *ctx, struct sim *s), void *poll_ctx, struct err_info *e)
+int workload_run_create(struct workload_run **out, const struct workload_request *r,
+                        struct err_info *e)
 {
     struct workload_run *w = calloc(1, sizeof *w);
     int rc;
 
     if (!w)
         return WH_ERR_NOMEM;
-    w->spec = *sc->llm;
-    w->files = *out_files;
+    w->spec = *r->sc->llm;
+    w->files = r->files;
     w->ranks = calloc(llm_rank_count(&w->spec), sizeof *w->ranks);
     w->iteration_s = calloc(w->spec.iterations, sizeof *w->iteration_s);
-    rc = w->ranks && w->iteration_s ? make_dag(w, s, poll, poll_ctx, e) : WH_ERR_NOMEM;
+    rc = w->ranks && w->iteration_s ? make_dag(w, r, e) : WH_ERR_NOMEM;
     if (rc) {
         workload_run_destroy(w);
         return rc;
@@ -87,6 +95,7 @@ void workload_run_destroy(struct workload_run *w)
     if (!w)
         return;
     dag_destroy(w->dag);
+    perturb_program_fini(&w->late);
     llm_destroy(w->llm);
     coll_classes_fini(&w->classes);
     free(w->ranks);
@@ -103,9 +112,13 @@ int workload_run_execute(struct workload_run *w, struct sim *s, struct err_info 
 
 int workload_run_finish(struct workload_run *w)
 {
-    const int rc = coll_trace_end(&w->trace);
+    int rc = 0;
 
-    w->files.trace->left_out = w->trace.left_out;
+    if (w->files.trace) {
+        rc = coll_trace_end(&w->trace);
+        w->files.trace->left_out = w->trace.left_out;
+        w->files.trace->cap_bytes = w->trace.cap_bytes;
+    }
     return rc ? rc : w->rc;
 }
 

@@ -8,22 +8,27 @@
 #include "coll_report.h"
 #include "llm.h"
 #include "out_file.h"
+#include "perturb.h"
 #include "scenario.h"
 
 struct workload_run;
 
 struct workload_outputs {
-    struct out_file *collectives, *trace; /* collectives.csv, trace.json */
+    struct out_file *collectives, *trace; /* collectives.csv, trace.json; NULL: not written */
 };
 
-/*
- * workload_run_create - the workload of @sc on the network of @s.
- * @out_files: copied; the files must stay open until workload_run_finish
- * @poll:      as sim_hooks.on_poll
- */
-int workload_run_create(struct workload_run **out, const struct scenario *sc, const struct sim *s,
-                        const struct workload_outputs *out_files,
-                        int (*poll)(void *ctx, struct sim *s), void *poll_ctx,
+struct workload_request {
+    const struct scenario *sc;     /* with a workload; its topology has gone to the simulation */
+    const struct sim *s;           /* whose network it runs on */
+    struct workload_outputs files; /* must stay open until workload_run_finish */
+    const struct perturb *shift;   /* of the ranks' starts; copied; NULL: none */
+    int (*poll)(void *ctx, struct sim *s); /* as sim_hooks.on_poll */
+    void *poll_ctx;
+};
+
+/* workload_run_create - ready to execute; @r is not needed afterwards. Errors: WH_ERR_INPUT,
+ * WH_ERR_NOMEM. */
+int workload_run_create(struct workload_run **out, const struct workload_request *r,
                         struct err_info *e) WH_MUST_CHECK;
 void workload_run_destroy(struct workload_run *w); /* NULL is accepted */
 

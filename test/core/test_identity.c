@@ -1,12 +1,15 @@
 /*
  * However a simulation is executed, its results are the same: the serial engine against partitions,
- * on any number of threads, for random scenarios from fixed seeds and for more of them by hand
- * (WORMHOLE_IDENTITY_SEEDS=first:count).
+ * with and without a memo, on any number of threads; with skipping, any number of threads and a
+ * memo give what one thread gives without; for random scenarios from fixed seeds and for more of
+ * them by hand (WORMHOLE_IDENTITY_SEEDS=first:count).
  */
+#include "memo.h"
 #include "random_sim.h"
 #include "rng.h"
 #include "sim_fixture.h"
 #include "sim_int.h"
+#include "steady.h"
 
 #include <criterion/criterion.h>
 #include <stdio.h>
@@ -19,12 +22,20 @@
 struct variant {
     struct random_kind kind;
     int reacts; /* hooks add flows when flows complete or are delivered */
+    int skips;  /* steady partitions are skipped */
+};
+
+struct way {
+    enum engine_kind kind;
+    uint32_t threads;
+    int has_memo;
 };
 
 struct outcome {
     uint64_t digest;
     struct sim_counters counters;
     uint32_t parts;
+    uint64_t replays, skips;
 };
 
 /* Adds a flow that depends on the one that ended. */
@@ -57,40 +68,85 @@ static void on_delivered(void *ctx, struct sim *s, uint32_t flow, int64_t now_ps
         follow(s, flow, now_ps, 902);
 }
 
-static struct outcome run_as(uint64_t seed, const struct variant *v, enum engine_kind kind,
-                             uint32_t threads)
+/* Everything that acts on a simulation while it runs. */
+struct helpers {
+    struct steady steady;
+    struct memo *memo;
+};
+
+static void set_up(struct sim *s, const struct variant *v, const struct way *w, struct helpers *h)
 {
-    const struct sim_engine engine = {kind, threads};
+    const struct sim_engine engine = {w->kind, w->threads};
     const struct sim_hooks hooks = {.on_complete = on_complete, .on_delivered = on_delivered};
-    struct sim *s = random_sim(seed, &v->kind);
-    struct sim_engine_stats stats;
-    struct outcome o;
+    const struct detect_spec spec = {.error_budget = 0.05};
+    struct watch_ops watch;
+    struct memo_ops memo;
 
     cr_assert_eq(sim_set_engine(s, &engine), 0);
     if (v->reacts)
         sim_set_hooks(s, &hooks);
+    if (v->skips) {
+        cr_assert_eq(steady_init(&h->steady, sim_config(s), &spec, NULL), 0);
+        steady_ops(&h->steady, &watch);
+        cr_assert_eq(sim_set_watch(s, &watch), 0);
+    }
+    h->memo = NULL;
+    if (!w->has_memo)
+        return;
+    cr_assert_eq(memo_create(&h->memo, &(struct memo_options){.worker_count = w->threads}, NULL),
+                 0);
+    memo_ops(h->memo, &memo);
+    cr_assert_eq(sim_set_memo(s, &memo), 0);
+}
+
+static struct outcome run_as(uint64_t seed, const struct variant *v, const struct way *w)
+{
+    struct sim *s = random_sim(seed, &v->kind);
+    struct sim_engine_stats stats;
+    struct sim_memo_stats memo;
+    struct sim_skip_stats skips;
+    struct helpers h;
+    struct outcome o;
+
+    set_up(s, v, w, &h);
     fix_run(s);
     sim_engine_stats(s, &stats);
-    o = (struct outcome){fix_digest(s), fix_counters(s), stats.parts_ever};
+    sim_memo_stats(s, &memo);
+    sim_skip_stats(s, &skips);
+    o = (struct outcome){fix_digest(s), fix_counters(s), stats.parts_ever,
+                         memo.hits + memo.coalesced, skips.skips};
     o.counters.events = 0; /* of the engine, not of the network */
     sim_destroy(s);
+    memo_destroy(h.memo);
     return o;
 }
 
-static void compare(uint64_t seed, const struct variant *v, uint32_t *parts)
+/* What a set of scenarios has seen at all. */
+struct seen {
+    uint32_t parts;
+    uint64_t replays, skips;
+};
+
+static void compare(uint64_t seed, const struct variant *v, struct seen *seen)
 {
-    const struct outcome serial = run_as(seed, v, ENGINE_SERIAL, 1);
-    static const uint32_t threads[] = {1, 2, 3, 4, 8, 16};
+    const struct way first = {v->skips ? ENGINE_PARTITIONED : ENGINE_SERIAL, 1, 0};
+    const struct outcome expected = run_as(seed, v, &first);
+    static const struct way ways[] = {{ENGINE_PARTITIONED, 1, 0}, {ENGINE_PARTITIONED, 2, 0},
+                                      {ENGINE_PARTITIONED, 3, 0}, {ENGINE_PARTITIONED, 4, 0},
+                                      {ENGINE_PARTITIONED, 8, 0}, {ENGINE_PARTITIONED, 16, 0},
+                                      {ENGINE_PARTITIONED, 1, 1}, {ENGINE_PARTITIONED, 4, 1}};
 
-    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
-        const struct outcome o = run_as(seed, v, ENGINE_PARTITIONED, threads[i]);
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        const struct outcome o = run_as(seed, v, &ways[i]);
 
-        cr_assert_eq(o.digest, serial.digest, "seed %lu: %u threads differ from serial",
-                     (unsigned long)seed, threads[i]);
-        cr_assert(!memcmp(&o.counters, &serial.counters, sizeof o.counters),
-                  "seed %lu: counters of %u threads differ from serial", (unsigned long)seed,
-                  threads[i]);
-        *parts += o.parts > 1;
+        cr_assert_eq(o.digest, expected.digest, "seed %lu: %u threads, memo %d differ",
+                     (unsigned long)seed, ways[i].threads, ways[i].has_memo);
+        cr_assert(!memcmp(&o.counters, &expected.counters, sizeof o.counters),
+                  "seed %lu: counters of %u threads, memo %d differ", (unsigned long)seed,
+                  ways[i].threads, ways[i].has_memo);
+        seen->parts += o.parts > 1;
+        seen->replays += o.replays;
+        seen->skips += o.skips;
     }
 }
 
@@ -98,13 +154,16 @@ static void compare_all(uint64_t first, const struct variant *v)
 {
     const char *by_hand = getenv("WORMHOLE_IDENTITY_SEEDS");
     unsigned long from = first, count = SEEDS;
-    uint32_t parts = 0;
+    struct seen seen = {0};
 
     if (by_hand)
         cr_assert_eq(sscanf(by_hand, "%lu:%lu", &from, &count), 2);
     for (uint64_t seed = from; seed < from + count; seed++)
-        compare(seed, v, &parts);
-    cr_assert(by_hand || parts > 0, "no scenario has several partitions");
+        compare(seed, v, &seen);
+    cr_assert(by_hand || seen.parts > 0, "no scenario has several partitions");
+    cr_assert(by_hand || seen.replays > 0 || !v->reacts || v->kind.has_loss || v->kind.has_events,
+              "nothing is replayed");
+    cr_assert(by_hand || seen.skips > 0 || !v->skips, "nothing is skipped");
 }
 
 Test(identity, of_flows_known_in_advance)
@@ -126,4 +185,16 @@ Test(identity, where_links_fail)
 {
     compare_all(14001, &(struct variant){.kind = {.has_events = 1}});
     compare_all(15001, &(struct variant){.kind = {.has_events = 1, .has_loss = 1}, .reacts = 1});
+}
+
+Test(identity, with_skipping)
+{
+    compare_all(16001, &(struct variant){.skips = 1});
+    compare_all(17001, &(struct variant){.reacts = 1, .skips = 1});
+}
+
+Test(identity, with_skipping_where_packets_are_lost_and_links_fail)
+{
+    compare_all(18001, &(struct variant){
+                           .kind = {.has_events = 1, .has_loss = 1}, .reacts = 1, .skips = 1});
 }

@@ -458,3 +458,46 @@ Test(api, texts_are_there)
     cr_assert(strlen(wh_status_text(WH_STATUS_NOPATH)) > 0);
     cr_assert(strlen(wh_version()) > 0);
 }
+
+/* Three messages, one of which is answered, on the engine that was asked for. */
+static void play_on(enum wh_engine engine, uint32_t threads, struct diary *d)
+{
+    struct entry a = {d, "a"}, b = {d, "b"}, c = {d, "c"};
+
+    *d = (struct diary){.s = make()};
+    cr_assert_eq(wh_set_engine(d->s, engine, threads), 0, "%s", wh_error_message(d->s));
+    cr_assert_eq(wh_send(d->s, 0, 1, 100000, 5, note, note, &a), 0);
+    cr_assert_eq(wh_send(d->s, 2, 0, 30000, 5, note, note, &b), 0);
+    cr_assert_eq(wh_send(d->s, 1, 2, 100000, 5, note, note, &c), 0);
+    cr_assert_eq(wh_run(d->s), 0, "%s", wh_error_message(d->s));
+    cr_assert_eq(d->count, 6);
+    wh_destroy(d->s);
+}
+
+Test(api, engine_and_threads_change_no_callback)
+{
+    static const uint32_t threads[] = {1, 2, 4, WH_THREADS_AUTO};
+    struct diary serial, d;
+
+    play_on(WH_ENGINE_SERIAL, 1, &serial);
+    for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
+        play_on(WH_ENGINE_PARTITIONED, threads[i], &d);
+        for (int k = 0; k < 6; k++) {
+            cr_expect_str_eq(d.name[k], serial.name[k], "callback %d", k);
+            cr_expect_eq(d.time_ps[k], serial.time_ps[k], "callback %d", k);
+        }
+    }
+}
+
+Test(api, engines_out_of_range_or_too_late_are_refused)
+{
+    struct wh_sim *s = make();
+
+    cr_expect_eq(wh_set_engine(s, WH_ENGINE_PARTITIONED, 65), WH_STATUS_INPUT);
+    cr_expect(strstr(wh_error_message(s), "65"));
+    cr_expect_eq(wh_set_engine(s, (enum wh_engine)7, 1), WH_STATUS_INPUT);
+    cr_expect_eq(wh_set_engine(s, WH_ENGINE_PARTITIONED, 64), 0);
+    cr_assert_eq(wh_start(s), 0);
+    cr_expect_eq(wh_set_engine(s, WH_ENGINE_SERIAL, 1), WH_STATUS_STATE);
+    wh_destroy(s);
+}

@@ -49,7 +49,9 @@ Test(options, defaults_are_as_documented)
     cr_assert_null(o.in.seed_text);
     cr_assert_eq(o.in.end_ps, -1);
     cr_assert_eq(o.fct_csv, 1);
-    cr_assert_eq(o.threads, 1);
+    cr_assert_eq(o.engine.engine.kind, ENGINE_PARTITIONED);
+    cr_assert_eq(o.engine.engine.threads, engine_processors());
+    cr_assert(!o.engine.is_threads_given && !o.engine.is_engine_given);
     cr_assert_eq(o.quiet, 0);
     cr_assert_eq(o.progress, PROGRESS_AUTO);
 }
@@ -76,7 +78,8 @@ Test(options, all_run_options_are_taken_in_any_order)
     cr_assert_str_eq(o.in.sets[1].key, "B");
     cr_assert_str_eq(o.in.sets[1].value, "");
     cr_assert_eq(o.in.end_ps, 3 * PS_PER_MS);
-    cr_assert_eq(o.threads, 4);
+    cr_assert_eq(o.engine.engine.threads, 4);
+    cr_assert_eq(o.engine.engine.kind, ENGINE_SERIAL);
     cr_assert_eq(o.fct_csv, 0);
     cr_assert_eq(o.quiet, 1);
     cr_assert_eq(o.progress, PROGRESS_JSON);
@@ -100,6 +103,9 @@ Test(options, wrong_run_lines_are_refused_with_the_culprit)
         {"run a.yaml --end 0", "'0'"},
         {"run a.yaml --end -1s", "-1s"},
         {"run a.yaml --threads 0", "'0'"},
+        {"run a.yaml --threads 65", "'65'"},
+        {"run a.yaml --threads all", "'all'"},
+        {"run a.yaml --threads -1", "'-1'"},
         {"run a.yaml --engine magic", "magic"},
         {"run a.yaml --fct-csv maybe", "maybe"},
         {"run a.yaml --progress loud", "loud"},
@@ -138,6 +144,59 @@ Test(options, check_knows_only_options_of_the_input)
     cut(&l, "check s.yaml --threads 3");
     cr_assert_eq(options_parse_check(l.argc, l.argv, &o, &e), WH_ERR_INPUT);
     cr_assert(strstr(e.text, "--threads"));
+}
+
+static int parse_scaling(const char *text, struct scaling_options *o, struct err_info *e)
+{
+    static struct line l; /* options point into it */
+
+    cut(&l, text);
+    e->text[0] = '\0';
+    return options_parse_scaling(l.argc, l.argv, o, e);
+}
+
+Test(options, scaling_runs_one_thread_whatever_is_asked_for)
+{
+    struct scaling_options o;
+    struct err_info e;
+
+    cr_assert_eq(parse_scaling("scaling s.yaml", &o, &e), 0, "%s", e.text);
+    cr_expect_eq(o.threads[0], 1);
+    cr_expect_eq(o.threads[o.thread_count - 1], engine_processors());
+    cr_expect_eq(o.repetitions, 5);
+    cr_assert_eq(parse_scaling("scaling s.yaml --threads 8,2,8 --repetitions 1 --engine-check "
+                               "--json j --svg p --seed 3 --quiet",
+                               &o, &e),
+                 0, "%s", e.text);
+    cr_expect_eq(o.thread_count, 3);
+    cr_expect(o.threads[0] == 1 && o.threads[1] == 2 && o.threads[2] == 8);
+    cr_expect(o.checks_engine && o.quiet && o.repetitions == 1 && o.in.seed == 3);
+    cr_expect_str_eq(o.json_path, "j");
+    cr_expect_str_eq(o.svg_path, "p");
+}
+
+Test(options, wrong_scaling_lines_are_refused_with_the_culprit)
+{
+    static const char *const bad[][2] = {
+        {"scaling", "no scenario"},
+        {"scaling a.yaml --threads", "--threads"},
+        {"scaling a.yaml --threads 1,,2", "''"},
+        {"scaling a.yaml --threads 1,2,", "''"},
+        {"scaling a.yaml --threads 2,65", "'65'"},
+        {"scaling a.yaml --threads 2;4", "'2;4'"},
+        {"scaling a.yaml --threads 2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17", "more than 16"},
+        {"scaling a.yaml --repetitions 0", "'0'"},
+        {"scaling a.yaml --repetitions 101", "'101'"},
+        {"scaling a.yaml -o dir", "-o"},
+    };
+
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct scaling_options o;
+        struct err_info e;
+
+        cr_assert_eq(parse_scaling(bad[i][0], &o, &e), WH_ERR_INPUT, "%s", bad[i][0]);
+        cr_assert(strstr(e.text, bad[i][1]), "'%s' does not name '%s'", e.text, bad[i][1]);
+    }
 }
 
 Test(options, compare_takes_two_runs_and_limits)
@@ -179,4 +238,75 @@ Test(options, too_many_settings_are_refused)
     }
     argv[argc] = NULL;
     cr_assert_eq(options_parse_run(argc, argv, &o, &e), WH_ERR_INPUT);
+}
+
+static int parse_noise(const char *text, struct line *l, struct noise_options *o,
+                       struct err_info *e)
+{
+    cut(l, text);
+    e->text[0] = '\0';
+    return options_parse_noise(l->argc, l->argv, o, e);
+}
+
+Test(options, noise_takes_an_input_and_a_number_of_runs)
+{
+    struct line l;
+    struct noise_options o;
+    struct err_info e;
+
+    cr_assert_eq(parse_noise("noise s.yaml", &l, &o, &e), 0, "%s", e.text);
+    cr_assert_str_eq(o.in.scenario, "s.yaml");
+    cr_assert_eq(o.run_count, 3);
+    cr_assert_eq(o.in.end_ps, -1);
+    cr_assert_null(o.out_dir);
+    cr_assert_eq(
+        parse_noise("noise --hpcc c.txt --runs 12 -o d --set A=1 --seed 7 --quiet", &l, &o, &e), 0,
+        "%s", e.text);
+    cr_assert_str_eq(o.in.hpcc, "c.txt");
+    cr_assert_eq(o.run_count, 12);
+    cr_assert_str_eq(o.out_dir, "d");
+    cr_assert_eq(o.in.set_count, 1);
+    cr_assert_eq(o.in.seed, 7);
+    cr_assert_eq(o.quiet, 1);
+    cr_assert_eq(parse_noise("noise --help", &l, &o, &e), OPTIONS_HELP);
+}
+
+Test(options, noise_refuses_what_it_does_not_take)
+{
+    static const struct {
+        const char *text, *culprit;
+    } bad[] = {
+        {"noise", "no scenario"},
+        {"noise s.yaml --runs 0", "--runs: found '0'"},
+        {"noise s.yaml --runs 1001", "'1001'"},
+        {"noise s.yaml --runs x", "'x'"},
+        {"noise s.yaml t.yaml", "t.yaml"},
+        {"noise s.yaml --fct-csv no", "--fct-csv"},
+        {"noise --goal g", "--goal"},
+    };
+
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct line l;
+        struct noise_options o;
+        struct err_info e;
+
+        cr_expect_eq(parse_noise(bad[i].text, &l, &o, &e), WH_ERR_INPUT, "%s", bad[i].text);
+        cr_expect(strstr(e.text, bad[i].culprit), "'%s' lacks '%s'", e.text, bad[i].culprit);
+    }
+}
+
+Test(options, compare_takes_a_yardstick)
+{
+    struct line l;
+    struct compare_options o;
+    struct err_info e = {.text = ""};
+
+    cut(&l, "compare a b --noise n --ignore-starts");
+    cr_assert_eq(options_parse_compare(l.argc, l.argv, &o, &e), 0, "%s", e.text);
+    cr_assert_str_eq(o.noise, "n");
+    cr_assert_eq(o.ignores_starts, 1);
+    cut(&l, "compare a b");
+    cr_assert_eq(options_parse_compare(l.argc, l.argv, &o, &e), 0, "%s", e.text);
+    cr_assert_null(o.noise);
+    cr_assert_eq(o.ignores_starts, 0);
 }

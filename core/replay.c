@@ -1,0 +1,599 @@
+/*
+ * replay.c - episodes that have been seen before are not executed again.
+ *
+ * An episode is the life of a partition from one control event that touches it to the next; one
+ * that ends by a completion or a delivery of its own is a function of the state it began with,
+ * skips included. That state is the key (snapshot.h); the value is how long it took, the state at
+ * its end, what the counters have moved by, and who completed.
+ *
+ * A hit is committed late: the partition keeps the state it had and waits for the end of the
+ * episode. If a control event comes before, it executes what it has not executed from where it
+ * stands, and nothing was lost. Otherwise it takes the state at the end. Partitions whose episode
+ * is being executed by another one (the leader) wait for that one, whether they began with it or
+ * later; if the leader is disturbed, the first of its followers takes its place.
+ *
+ * All of it happens in the order of the list of partitions, by the coordinator, so that no hit
+ * depends on timing; and hits are exact, so results are the same with and without.
+ */
+#include "sim_int.h"
+#include "snapshot.h"
+#include "units.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Counters that an episode moves. */
+struct moved {
+    int64_t global_ps, local_ps; /* duration; local: without skips */
+    uint64_t packet_hops, data_packets, ack_packets, nack_packets, cnp_echoes, marks, rate_cuts,
+        timeouts, retx_packets;
+    uint64_t skipped_packets, skipped_hops, skips;
+    double skipped_flow_s;
+    uint32_t note_count, pad;
+};
+
+struct moved_flow {
+    int64_t base;
+    uint64_t cnps;
+};
+
+struct moved_port {
+    uint64_t tx_total_bytes, tx_packets, marks, q_max;
+};
+
+struct moved_note {
+    uint32_t rank, what;
+};
+
+/* What a leader remembers of the beginning. */
+struct record {
+    struct bytes key;   /* what can be followed: good if nothing depends on names */
+    struct bytes named; /* with names */
+    uint64_t hash;      /* of key */
+    uint64_t draws;     /* of the partition, then */
+    uint8_t has_followers;
+    struct moved at;         /* counters then */
+    struct moved_flow *flow; /* shape: [flow_count], in the numbering of the key */
+    struct moved_port *port; /* shape: [port_count] */
+    uint32_t flow_cap, port_cap;
+};
+
+/* ---- counters ---- */
+
+static struct moved counters_of(const struct part *p)
+{
+    return (struct moved){
+        .global_ps = p->now + p->offset,
+        .local_ps = p->now,
+        .packet_hops = p->packet_hops + p->replayed_hops,
+        .data_packets = p->data_packets,
+        .ack_packets = p->ack_packets,
+        .nack_packets = p->nack_packets,
+        .cnp_echoes = p->cnp_echoes,
+        .marks = p->marks,
+        .rate_cuts = p->rate_cuts,
+        .timeouts = p->timeouts,
+        .retx_packets = p->retx_packets,
+        .skipped_packets = p->skipped_packets,
+        .skipped_hops = p->skipped_hops,
+        .skips = p->skips_ever,
+        .skipped_flow_s = p->skipped_flow_s,
+    };
+}
+
+static struct moved since(const struct moved *now, const struct moved *then)
+{
+    return (struct moved){
+        .global_ps = now->global_ps - then->global_ps,
+        .local_ps = now->local_ps - then->local_ps,
+        .packet_hops = now->packet_hops - then->packet_hops,
+        .data_packets = now->data_packets - then->data_packets,
+        .ack_packets = now->ack_packets - then->ack_packets,
+        .nack_packets = now->nack_packets - then->nack_packets,
+        .cnp_echoes = now->cnp_echoes - then->cnp_echoes,
+        .marks = now->marks - then->marks,
+        .rate_cuts = now->rate_cuts - then->rate_cuts,
+        .timeouts = now->timeouts - then->timeouts,
+        .retx_packets = now->retx_packets - then->retx_packets,
+        .skipped_packets = now->skipped_packets - then->skipped_packets,
+        .skipped_hops = now->skipped_hops - then->skipped_hops,
+        .skips = now->skips - then->skips,
+        .skipped_flow_s = now->skipped_flow_s - then->skipped_flow_s,
+    };
+}
+
+static void move_counters(struct part *p, const struct moved *m)
+{
+    p->replayed_hops += m->packet_hops;
+    p->data_packets += m->data_packets;
+    p->ack_packets += m->ack_packets;
+    p->nack_packets += m->nack_packets;
+    p->cnp_echoes += m->cnp_echoes;
+    p->marks += m->marks;
+    p->rate_cuts += m->rate_cuts;
+    p->timeouts += m->timeouts;
+    p->retx_packets += m->retx_packets;
+    p->skipped_packets += m->skipped_packets;
+    p->skipped_hops += m->skipped_hops;
+    p->skips_ever += m->skips;
+    p->skipped_flow_s += m->skipped_flow_s;
+}
+
+/* ---- leaders that are under way, by key ---- */
+
+static int is_same_key(const struct record *r, uint64_t hash, const struct bytes *key)
+{
+    return r->hash == hash && r->key.count == key->count && !memcmp(r->key.at, key->at, key->count);
+}
+
+static struct part *find_leader(const struct sim *s, uint64_t hash, const struct bytes *key)
+{
+    uint32_t i;
+
+    if (!s->leader_cap)
+        return NULL;
+    for (i = (uint32_t)hash & (s->leader_cap - 1); s->leader[i]; i = (i + 1) & (s->leader_cap - 1))
+        if (is_same_key(s->parts[s->leader[i]]->record, hash, key))
+            return s->parts[s->leader[i]];
+    return NULL;
+}
+
+static void put_leader(struct sim *s, uint32_t id)
+{
+    uint32_t i = (uint32_t)s->parts[id]->record->hash & (s->leader_cap - 1);
+
+    while (s->leader[i])
+        i = (i + 1) & (s->leader_cap - 1);
+    s->leader[i] = id;
+}
+
+static void add_leader(struct sim *s, const struct part *p)
+{
+    if (2 * (s->leader_count + 1) > s->leader_cap) {
+        const uint32_t old_cap = s->leader_cap;
+        uint32_t *old = s->leader;
+
+        s->leader_cap = old_cap ? 2 * old_cap : 64;
+        s->leader = calloc(s->leader_cap, sizeof *s->leader);
+        check(s->leader != NULL, "out of memory for %u leaders", s->leader_cap);
+        for (uint32_t i = 0; i < old_cap; i++)
+            if (old[i])
+                put_leader(s, old[i]);
+        free(old);
+    }
+    put_leader(s, p->id);
+    s->leader_count++;
+}
+
+/* Closes the gap, as open addressing wants it. */
+static void remove_leader(struct sim *s, const struct part *p)
+{
+    const uint32_t mask = s->leader_cap - 1;
+    uint32_t i = (uint32_t)p->record->hash & mask, k;
+
+    while (s->leader[i] != p->id)
+        i = (i + 1) & mask;
+    s->leader[i] = 0;
+    s->leader_count--;
+    for (k = (i + 1) & mask; s->leader[k]; k = (k + 1) & mask) {
+        const uint32_t id = s->leader[k];
+
+        s->leader[k] = 0;
+        put_leader(s, id);
+    }
+}
+
+/* ---- the beginning ---- */
+
+static void remember(struct part *p, const struct snapshot_map *m)
+{
+    struct record *r = p->record;
+
+    if (r->flow_cap < m->flow_count) {
+        r->flow_cap = 2 * m->flow_count;
+        r->flow = realloc(r->flow, r->flow_cap * sizeof *r->flow);
+    }
+    if (r->port_cap < m->port_count) {
+        r->port_cap = 2 * m->port_count;
+        r->port = realloc(r->port, r->port_cap * sizeof *r->port);
+    }
+    check(r->flow && r->port, "out of memory for an episode of %u flows", m->flow_count);
+    r->at = counters_of(p);
+    for (uint32_t i = 0; i < m->flow_count; i++)
+        r->flow[i] = (struct moved_flow){p->tx[m->flow[i]].base, p->tx[m->flow[i]].cnps};
+    for (uint32_t i = 0; i < m->port_count; i++) {
+        struct port *pt = &p->port[m->port[i]];
+
+        r->port[i] = (struct moved_port){pt->tx_total_bytes, pt->tx_packets, pt->marks, pt->q_max};
+        pt->q_max = pt->q_bytes; /* of this episode; replay_end puts the larger one back */
+    }
+}
+
+static int64_t base_of(const struct part *p)
+{
+    return p->now / PS_PER_NS * PS_PER_NS;
+}
+
+/* The end of the episode, global. */
+static int64_t wake_of(const struct part *p)
+{
+    const struct moved *v = p->known.bytes;
+
+    return p->now + p->offset + v->global_ps;
+}
+
+/* Two packets of one sprayed flow may tie, and the order of the ports decides. */
+static int needs_names(const struct part *p)
+{
+    for (uint32_t i = 0; i < p->flow_count; i++)
+        if (p->tx[p->flow[i]].path_count > 1)
+            return 1;
+    return p->draws != p->record->draws;
+}
+
+/* @can_be_followed: others of the same key may wait for it. */
+static void lead(struct part *p, const struct snapshot_map *m, uint64_t hash,
+                 const struct bytes *key, int can_be_followed)
+{
+    struct record *r;
+
+    if (!p->record)
+        p->record = calloc(1, sizeof *p->record);
+    r = p->record;
+    check(r != NULL, "out of memory for an episode");
+    r->key.count = r->named.count = 0;
+    bytes_put(&r->key, key->at, key->count);
+    bytes_put(&r->named, key->at, key->count);
+    snapshot_save_names(p, m, &r->named);
+    r->hash = hash;
+    r->draws = p->draws;
+    remember(p, m);
+    p->episode_state = EPISODE_LEADS;
+    r->has_followers = (uint8_t)can_be_followed;
+    if (can_be_followed)
+        add_leader(p->s, p);
+}
+
+static struct memo_value lookup_named(struct part *p, const struct snapshot_map *m,
+                                      const struct bytes *key)
+{
+    struct sim *s = p->s;
+    struct bytes *named = &s->memo_named;
+
+    named->count = 0;
+    bytes_put(named, key->at, key->count);
+    snapshot_save_names(p, m, named);
+    return s->memo.lookup(s->memo.ctx, s->memo.hash(named->at, named->count), named->at,
+                          named->count);
+}
+
+/* A partition that a control event has touched, standing at that event. */
+static void begin(struct part *p)
+{
+    struct sim *s = p->s;
+    struct bytes *key = &s->memo_key;
+    struct snapshot_map m;
+    const struct part *leader;
+    uint64_t hash;
+
+    if (!snapshot_can(p)) {
+        s->memo_declined++;
+        return;
+    }
+    key->count = 0;
+    snapshot_map(p, &m);
+    snapshot_save(p, &m, base_of(p), 1, key);
+    s->memo_lookups++;
+    hash = s->memo.hash(key->at, key->count);
+    p->known = s->memo.lookup(s->memo.ctx, hash, key->at, key->count);
+    if (!p->known.entry)
+        p->known = lookup_named(p, &m, key);
+    if (p->known.entry) {
+        p->episode_state = EPISODE_REPLAYS;
+        s->memo_hits++;
+    } else if ((leader = find_leader(s, hash, key))) {
+        p->episode_state = EPISODE_FOLLOWS;
+        p->leader = leader->id;
+        s->memo_coalesced++;
+    } else {
+        lead(p, &m, hash, key, 1);
+    }
+    snapshot_unmap(p, &m);
+}
+
+void replay_begin_all(struct sim *s)
+{
+    for (uint32_t i = 0; i < s->fresh_count; i++) {
+        struct part *p = s->parts[s->fresh[i]];
+
+        if (p->run_index != ROW_NONE && p->is_fresh && p->episode_state == EPISODE_NEW)
+            begin(p);
+        if (p->episode_state == EPISODE_NEW)
+            p->episode_state = EPISODE_PLAIN;
+    }
+    s->fresh_count = 0;
+}
+
+/* ---- the end ---- */
+
+static void restore_q_max(struct part *p, const struct snapshot_map *m)
+{
+    for (uint32_t i = 0; i < m->port_count; i++) {
+        struct port *pt = &p->port[m->port[i]];
+        const uint32_t before = (uint32_t)p->record->port[i].q_max;
+
+        pt->q_max = before > pt->q_max ? before : pt->q_max;
+    }
+}
+
+static void save_value(struct part *p, const struct snapshot_map *m, struct bytes *out)
+{
+    const struct record *r = p->record;
+    const struct moved now = counters_of(p);
+    struct moved v = since(&now, &r->at);
+
+    v.note_count = p->note_count;
+    out->count = 0;
+    bytes_put(out, &v, sizeof v);
+    for (uint32_t i = 0; i < m->flow_count; i++) {
+        const struct flow_tx *t = &p->tx[m->flow[i]];
+        const struct moved_flow f = {t->base - r->flow[i].base, t->cnps - r->flow[i].cnps};
+
+        bytes_put(out, &f, sizeof f);
+    }
+    for (uint32_t i = 0; i < m->port_count; i++) {
+        const struct port *pt = &p->port[m->port[i]];
+        const struct moved_port o = {pt->tx_total_bytes - r->port[i].tx_total_bytes,
+                                     pt->tx_packets - r->port[i].tx_packets,
+                                     pt->marks - r->port[i].marks, pt->q_max};
+
+        bytes_put(out, &o, sizeof o);
+    }
+    for (uint32_t i = 0; i < p->note_count; i++) {
+        const struct moved_note n = {p->tx[p->note[i].flow].snap_rank, p->note[i].what};
+
+        bytes_put(out, &n, sizeof n);
+    }
+    snapshot_save(p, m, r->at.local_ps / PS_PER_NS * PS_PER_NS, 0, out);
+}
+
+/* All notes of the episode are of its last instant, or it is no episode. */
+static int has_ended(const struct part *p)
+{
+    for (uint32_t i = 0; i < p->note_count; i++)
+        if (p->note[i].time != p->now + p->offset || p->note[i].what == NOTE_STALLED)
+            return 0;
+    return p->note_count > 0;
+}
+
+static int follows(const struct part *p, const struct part *leader)
+{
+    return p->episode_state == EPISODE_FOLLOWS && p->leader == leader->id;
+}
+
+static void follow_up(struct sim *s, struct part *leader, const struct memo_value *v)
+{
+    for (uint32_t i = 0; i < s->run_count; i++) {
+        struct part *p = s->parts[s->run[i]];
+
+        if (!follows(p, leader))
+            continue;
+        p->known = *v;
+        s->memo.hold(v->entry);
+        p->episode_state = EPISODE_REPLAYS;
+    }
+}
+
+/* Its own episode from its own beginning. */
+static void go_alone(struct part *p, const struct record *r, int can_be_followed)
+{
+    struct snapshot_map m;
+
+    snapshot_map(p, &m);
+    lead(p, &m, r->hash, &r->key, can_be_followed);
+    snapshot_unmap(p, &m);
+    p->executed = p->now;
+}
+
+/* The follower that began first: no other one may end before it. */
+static struct part *first_follower(const struct sim *s, const struct part *leader)
+{
+    struct part *first = NULL;
+
+    for (uint32_t i = 0; i < s->run_count; i++) {
+        struct part *p = s->parts[s->run[i]];
+
+        if (follows(p, leader) && (!first || p->now + p->offset < first->now + first->offset))
+            first = p;
+    }
+    return first;
+}
+
+/*
+ * The leader has nothing for its followers. If it was only disturbed, the first of them takes its
+ * place; if what came of it holds for itself alone, @each goes its own way.
+ */
+static void disband(struct sim *s, const struct part *leader, int each)
+{
+    struct part *first = each ? NULL : first_follower(s, leader);
+
+    if (first)
+        go_alone(first, leader->record, 1);
+    for (uint32_t i = 0; i < s->run_count; i++) {
+        struct part *p = s->parts[s->run[i]];
+
+        if (!follows(p, leader))
+            continue;
+        if (first)
+            p->leader = first->id;
+        else
+            go_alone(p, leader->record, 0);
+    }
+}
+
+static struct memo_value insert(struct part *p, const struct bytes *key, uint64_t hash)
+{
+    struct sim *s = p->s;
+
+    return s->memo.insert(s->memo.ctx, hash, key->at, key->count, s->memo_value.at,
+                          s->memo_value.count);
+}
+
+/* The episode of a leader ends, by itself or not. */
+static void end_lead(struct part *p, int is_whole)
+{
+    struct sim *s = p->s;
+    struct record *r = p->record;
+    const int is_named = is_whole && needs_names(p);
+    struct memo_value v = {0};
+    struct snapshot_map m;
+
+    if (r->has_followers)
+        remove_leader(s, p);
+    p->episode_state = EPISODE_PLAIN;
+    snapshot_map(p, &m);
+    if (is_whole)
+        save_value(p, &m, &s->memo_value);
+    restore_q_max(p, &m);
+    snapshot_unmap(p, &m);
+    if (is_whole)
+        v = is_named ? insert(p, &r->named, s->memo.hash(r->named.at, r->named.count))
+                     : insert(p, &r->key, r->hash);
+    if (r->has_followers && v.entry && !is_named)
+        follow_up(s, p, &v);
+    else if (r->has_followers)
+        disband(s, p, is_named);
+    if (v.entry)
+        s->memo.release(s->memo.ctx, v.entry);
+}
+
+/* It goes on, and what comes of it is for itself alone. */
+static void stop_leading(struct part *p)
+{
+    remove_leader(p->s, p);
+    p->record->has_followers = 0;
+    disband(p->s, p, 1);
+}
+
+static void adopt_ports(struct part *p, const struct snapshot_map *m, const struct moved_port *o)
+{
+    for (uint32_t i = 0; i < m->port_count; i++) {
+        struct port *pt = &p->port[m->port[i]];
+
+        pt->tx_total_bytes += o[i].tx_total_bytes;
+        pt->tx_packets += o[i].tx_packets;
+        pt->marks += (uint32_t)o[i].marks;
+        pt->q_max = o[i].q_max > pt->q_max ? (uint32_t)o[i].q_max : pt->q_max;
+    }
+}
+
+/* The partition takes the state at the end of the episode. */
+static void adopt(struct part *p)
+{
+    const struct moved *v = p->known.bytes;
+    const struct moved_flow *f = (const struct moved_flow *)(v + 1);
+    const int64_t base = base_of(p);
+    const int64_t local = p->now + v->local_ps;
+    const struct moved_port *o;
+    const struct moved_note *n;
+    struct snapshot_map m;
+
+    snapshot_map(p, &m);
+    o = (const struct moved_port *)(f + m.flow_count);
+    n = (const struct moved_note *)(o + m.port_count);
+    for (uint32_t i = 0; i < m.flow_count; i++) {
+        p->tx[m.flow[i]].base += f[i].base;
+        p->tx[m.flow[i]].cnps += f[i].cnps;
+    }
+    adopt_ports(p, &m, o);
+    move_counters(p, v);
+    snapshot_restore(p, &m, base, (const uint8_t *)(n + v->note_count));
+    p->offset += v->global_ps - v->local_ps;
+    dcheck(p->now == local, "partition %u: an episode ends at %lld, not %lld", p->id,
+           (long long)p->now, (long long)local);
+    (void)local;
+    for (uint32_t i = 0; i < v->note_count; i++)
+        part_note(p, m.flow[n[i].rank], (enum note_kind)n[i].what);
+    snapshot_unmap(p, &m);
+    p->is_fresh = 0;
+    p->s->memo.release(p->s->memo.ctx, p->known.entry);
+    p->episode_state = EPISODE_PLAIN;
+}
+
+int64_t replay_next(const struct part *p)
+{
+    return p->episode_state == EPISODE_FOLLOWS ? TIME_NEVER : wake_of(p) - p->offset;
+}
+
+int64_t replay_bound(struct part *p, int64_t (*bound)(struct part *p))
+{
+    struct part *leader;
+    int64_t first;
+
+    if (p->episode_state == EPISODE_REPLAYS)
+        return wake_of(p);
+    leader = p->s->parts[p->leader];
+    first = bound(leader);
+    return first == TIME_NEVER ? first : first - leader->record->at.global_ps + p->now + p->offset;
+}
+
+void replay_finish_all(struct sim *s, int64_t horizon)
+{
+    for (uint32_t i = 0; i < s->run_count; i++) {
+        struct part *p = s->parts[s->run[i]];
+
+        if (p->episode_state != EPISODE_LEADS)
+            continue;
+        if (p->note_count)
+            end_lead(p, has_ended(p));
+        else if (p->record->has_followers && p->draws != p->record->draws)
+            stop_leading(p); /* what others draw is something else */
+    }
+    for (uint32_t i = 0; i < s->run_count; i++) {
+        struct part *p = s->parts[s->run[i]];
+
+        if (p->episode_state == EPISODE_REPLAYS && wake_of(p) <= horizon)
+            adopt(p);
+    }
+    s->memo.on_barrier(s->memo.ctx);
+}
+
+/* ---- disturbance ---- */
+
+/* Executes what it has not executed up to @global_ps. */
+static void catch_up(struct part *p, int64_t global_ps)
+{
+    p->limit = global_ps - p->offset;
+    p->stops_idle = 0;
+    round_task(p, NULL);
+    check(!p->note_count, "partition %u: the end of an episode was missed", p->id);
+}
+
+void replay_disturb(struct part *p, int64_t global_ps)
+{
+    const int waited = replay_waits(p);
+
+    if (p->episode_state == EPISODE_LEADS)
+        end_lead(p, 0);
+    if (p->episode_state == EPISODE_REPLAYS)
+        p->s->memo.release(p->s->memo.ctx, p->known.entry);
+    if (waited)
+        p->executed = p->now;
+    p->s->memo_disturbed += (uint64_t)waited;
+    p->episode_state = EPISODE_PLAIN;
+    if (p->executed < global_ps - p->offset && !p->frozen_ps)
+        catch_up(p, global_ps);
+}
+
+void replay_fini(struct part *p)
+{
+    if (p->episode_state == EPISODE_REPLAYS)
+        p->s->memo.release(p->s->memo.ctx, p->known.entry);
+    if (!p->record)
+        return;
+    bytes_fini(&p->record->key);
+    bytes_fini(&p->record->named);
+    free(p->record->flow);
+    free(p->record->port);
+    free(p->record);
+}
