@@ -79,12 +79,31 @@ void ack_charge_open(struct sim *s, uint32_t flow)
     s->charge_changed = 1;
 }
 
-void ack_charge_close(struct sim *s, struct flow_tx *t)
+void ack_charge_move(struct sim *s, uint32_t flow, struct flow_tx *old)
 {
-    if (!is_on(s) || t->member == ROW_NONE)
+    if (!is_on(s))
         return;
+    count_path(s, old, UINT32_MAX); /* minus one */
+    set_share(s, old, 0);
+    ack_charge_open(s, flow);
+}
+
+int ack_charge_close(struct sim *s, uint32_t flow)
+{
+    struct flow_tx *t = &s->tx[flow];
+
+    if (!is_on(s) || t->member == ROW_NONE)
+        return 0;
     count_path(s, t, UINT32_MAX); /* minus one */
-    set_share(s, t, 0);
+    s->charge_changed = 1;
+    return control_push(
+        s, &(struct control){
+               .time = s->now + t->base_rtt_ps, .seq = flow, .flow = flow, .kind = CONTROL_CHARGE});
+}
+
+void ack_charge_drop(struct sim *s, uint32_t flow)
+{
+    set_share(s, &s->tx[flow], 0);
     s->charge_changed = 1;
 }
 

@@ -148,6 +148,8 @@ static void rebase(void *state, int64_t delta_ps)
 {
     struct dcqcn *d = state;
 
+    if (!d->started)
+        return;
     d->alpha_next += delta_ps;
     d->check_base += delta_ps;
     if (d->check_at != TIME_NEVER)

@@ -21,6 +21,7 @@ struct hpcc {
     int64_t rate_bps; /* cur */
     double util;
     uint32_t stage;
+    uint32_t hop_count;                     /* that have been seen */
     struct hop_state per_hop[INT_HOPS_MAX]; /* MULTI_RATE only */
 };
 
@@ -162,6 +163,7 @@ static void on_ack(struct part *p, uint32_t flow, void *state, const struct cc_a
         return;
     if (h->last_update == 0) {
         h->last_update = t->snd_nxt;
+        h->hop_count = a->hop_count;
         for (uint32_t i = 0; i < a->hop_count; i++)
             h->hop[i] = a->hops[i];
         return;
@@ -184,7 +186,7 @@ static void rebase(void *state, int64_t delta_ps)
 {
     struct hpcc *h = state;
 
-    for (uint32_t i = 0; i < INT_HOPS_MAX; i++)
+    for (uint32_t i = 0; i < h->hop_count; i++)
         h->hop[i] = int_rebase(h->hop[i], delta_ps);
 }
 

@@ -9,6 +9,8 @@
 
 #include <math.h>
 
+#define NEVER_DECREASED (INT64_MIN / 2)
+
 struct swift {
     double cwnd; /* packets */
     int64_t last_decrease;
@@ -67,7 +69,7 @@ static void on_start(struct part *p, uint32_t flow, void *state)
     struct swift *w = state;
 
     w->cwnd = max_cwnd(p->s, &p->tx[flow]) / 2;
-    w->last_decrease = INT64_MIN / 2;
+    w->last_decrease = NEVER_DECREASED;
     apply(p, flow, w, p->tx[flow].base_rtt_ps);
 }
 
@@ -112,7 +114,8 @@ static void rebase(void *state, int64_t delta_ps)
 {
     struct swift *w = state;
 
-    w->last_decrease += delta_ps;
+    if (w->last_decrease != NEVER_DECREASED)
+        w->last_decrease += delta_ps;
 }
 
 const struct cc_ops cc_swift = {.name = "swift",

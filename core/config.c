@@ -106,6 +106,7 @@ static void init_congestion_control(struct sim_config *c)
         .min_cwnd = 0.001,
     };
     c->int_hops_max = 5;
+    c->int_reset_idle = 1;
     c->int_multi = 4;
 }
 

@@ -2,7 +2,7 @@
  * memo_ops.h - what the engine asks of a memo of episodes.
  *
  * A key is the state of a partition at a control event, a value what came of it up to its next one
- * (replay.c); both are bytes to the memo. An entry never changes; one that was handed out stays
+ * (episode.c); both are bytes to the memo. An entry never changes; one that was handed out stays
  * readable until it is released.
  * Context: the coordinator; on_* as the hooks of sched/pool.h, on_begin and on_end of worker 0 also
  * where there is no pool.

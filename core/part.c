@@ -114,8 +114,8 @@ struct part *part_create(struct sim *s)
         p = part_new(s);
     if (!p)
         return NULL;
-    /* its clock starts at 0, in whole ns, which INT counts; that of ns-3 is the global one */
-    p->offset = p->order == ORDER_NS3 ? 0 : s->now / PS_PER_NS * PS_PER_NS;
+    /* its clock starts at 0, with INT within the first ns; that of ns-3 is the global one */
+    p->offset = p->order == ORDER_NS3 ? 0 : p->int_rec ? s->now / PS_PER_NS * PS_PER_NS : s->now;
     p->is_fresh = p->is_watched = 0;
     p->episode_state = EPISODE_PLAIN;
     p->reacts = s->part.reacts;
@@ -124,6 +124,7 @@ struct part *part_create(struct sim *s)
     p->task.arg = p;
     p->task.worker_id = POOL_WORKER_NONE;
     p->weight = 0;
+    p->events_per_ps = 0;
     s->run[s->run_count++] = p->id;
     if (s->run_count > s->parts_alive_max)
         s->parts_alive_max = s->run_count;

@@ -197,9 +197,10 @@ int sim_set_monitor(struct sim *s, const struct sim_monitor *m)
 
 /* ---- control events ---- */
 
-void sim_take_note(struct sim *s, const struct part_note *n)
+int sim_take_note(struct sim *s, const struct part_note *n)
 {
     struct flow_result *res = &s->result[n->flow];
+    int rc = 0;
 
     s->now = n->time;
     if (n->what == NOTE_DELIVERED) {
@@ -208,15 +209,15 @@ void sim_take_note(struct sim *s, const struct part_note *n)
         /* what a flow that was given up still delivers comes too late */
         if (res->state == FLOW_ACTIVE)
             s->hooks.on_delivered(s->hooks.ctx, s, n->flow, n->time);
-        return;
+        return rc;
     }
     if (n->what == NOTE_COMPLETED) /* what is given up goes on being charged for */
-        ack_charge_close(s, &s->tx[n->flow]);
+        rc = ack_charge_close(s, n->flow);
     flow_close(s, n->flow);
     if (n->what == NOTE_STALLED) {
         res->state = FLOW_STALLED;
         s->flow_stalled++;
-        return;
+        return rc;
     }
     res->state = FLOW_DONE;
     res->end_ps = n->time;
@@ -224,6 +225,7 @@ void sim_take_note(struct sim *s, const struct part_note *n)
     s->last_done = n->time > s->last_done ? n->time : s->last_done;
     if (s->hooks.on_complete)
         s->hooks.on_complete(s->hooks.ctx, s, n->flow, n->time);
+    return rc;
 }
 
 static void take_down(struct sim *s, uint32_t port)
@@ -278,6 +280,9 @@ static int take_control(struct sim *s, const struct control *c)
         return 0;
     case CONTROL_SAMPLE:
         return take_sample(s, c);
+    case CONTROL_CHARGE:
+        ack_charge_drop(s, c->flow);
+        return 0;
     }
     return 0;
 }

@@ -212,7 +212,8 @@ static void use_ports(struct sim *s, struct part *p, uint32_t row, uint32_t coun
 static void use_paths(struct sim *s, struct part *p, const struct flow_tx *t, int32_t change)
 {
     use_ports(s, p, t->path, t->path_count, change);
-    use_ports(s, p, t->ack_path, t->path_count, change);
+    if (!ack_is_beside(s->cfg.ack))
+        use_ports(s, p, t->ack_path, t->path_count, change);
 }
 
 /* ---- paths of connections seen before: a collective sends thousands of messages over each ---- */
@@ -386,6 +387,7 @@ int flow_open(struct sim *s, uint32_t flow)
         return rc;
     p = part_of_flow(s, flow);
     t->active = 1;
+    t->last_ack = s->rx[flow].cnp_next = p->now;
     use_paths(s, p, t, 1);
     ack_charge_open(s, flow);
     rc = nic_add_flow(p, s->port[t->port].owner, flow);
@@ -457,8 +459,7 @@ static int reroute(struct sim *s, uint32_t flow)
     /* in this order: a port that stays in use keeps its INT counter */
     use_paths(s, part_of_port(s, before.port), t, 1);
     use_paths(s, part_of_port(s, before.port), &before, -1);
-    ack_charge_close(s, &before);
-    ack_charge_open(s, flow);
+    ack_charge_move(s, flow, &before);
     rc = move_to_port(s, flow, s->path[t->path]);
     s->result[flow].hops = t->hops;
     t->bypass_ps = ack_path_ps(s, t->ack_path);

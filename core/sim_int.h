@@ -283,7 +283,7 @@ struct part {
     uint64_t mark, mark_bin; /* events when the present class, the present bin began */
     uint64_t class_events[CLASS_COUNT], why_events[WATCH_REASON_MAX];
 
-    /* replaying: replay.c */
+    /* replaying: episode.c */
     uint8_t episode_state;   /* enum episode_state */
     uint32_t leader;         /* whom it follows */
     struct memo_value known; /* what it replays */
@@ -292,11 +292,13 @@ struct part {
     uint64_t draws; /* random marks so far; where names matter */
 
     /* rounds: round.c */
-    int64_t executed;   /* local: up to where; less than the horizon after a disturbance */
-    uint8_t stops_idle; /* this round does not run beyond its last completion */
-    uint32_t run_index; /* in sim.run */
-    int64_t bound;      /* no completion before it, local; may be too early */
-    int64_t *final;     /* shape: [final_count], arrivals of last packets on their last wire */
+    int64_t from;         /* local: where the present round began for it */
+    double events_per_ps; /* lately; 0: not known */
+    int64_t executed;     /* local: up to where; less than the horizon after a disturbance */
+    uint8_t stops_idle;   /* this round does not run beyond its last completion */
+    uint32_t run_index;   /* in sim.run */
+    int64_t bound;        /* no completion before it, local; may be too early */
+    int64_t *final;       /* shape: [final_count], arrivals of last packets on their last wire */
     uint32_t final_count, final_cap;
     uint64_t weight; /* events of its last round */
     struct pool_task task;
@@ -614,9 +616,12 @@ void part_rebase(struct sim *s, struct part *p, int64_t delta_ps);
 /* ---- what acknowledgements beside the network cost in it: ack_charge.c ---- */
 int ack_charge_init(struct sim *s) WH_MUST_CHECK;
 void ack_charge_fini(struct sim *s);
-/* The flow starts, or ends; @t has the ways that it leaves. */
+/* The flow starts; ends; has new ways, @old being the state with the old ones. */
 void ack_charge_open(struct sim *s, uint32_t flow);
-void ack_charge_close(struct sim *s, struct flow_tx *t);
+int ack_charge_close(struct sim *s, uint32_t flow) WH_MUST_CHECK;
+void ack_charge_move(struct sim *s, uint32_t flow, struct flow_tx *old);
+/* CONTROL_CHARGE: some time after its end. */
+void ack_charge_drop(struct sim *s, uint32_t flow);
 /* After a batch of control events. */
 void ack_charge_apply(struct sim *s);
 
@@ -629,7 +634,7 @@ void quiet_remove(struct sim *s, const struct flow_tx *t);
 /* The switch has no flows and an empty buffer: it lets go of its ports. Returns 0 if it has not. */
 int quiet_release(struct sim *s, struct part *p, uint32_t swtch);
 
-/* ---- replaying: replay.c; coordinator ---- */
+/* ---- replaying: episode.c; coordinator ---- */
 /* Looks up the episodes that control events have begun. */
 void replay_begin_all(struct sim *s);
 /* Everything up to @horizon has been executed: episodes that have ended become known, and what
@@ -672,7 +677,7 @@ void freeze_fini(struct part *p);
 
 /* ---- control events of one instant, sim.c ---- */
 int sim_take_controls(struct sim *s, int64_t time) WH_MUST_CHECK;
-void sim_take_note(struct sim *s, const struct part_note *n);
+int sim_take_note(struct sim *s, const struct part_note *n) WH_MUST_CHECK;
 int sim_has_work(const struct sim *s);
 int sim_is_stopped(struct sim *s);
 
@@ -682,7 +687,7 @@ int sim_build_classes(struct sim *s) WH_MUST_CHECK;
 void sim_unbuild(struct sim *s);
 
 /* ---- control events: control.c ---- */
-enum control_kind { CONTROL_NET, CONTROL_FLOW, CONTROL_CALL, CONTROL_SAMPLE };
+enum control_kind { CONTROL_NET, CONTROL_FLOW, CONTROL_CALL, CONTROL_SAMPLE, CONTROL_CHARGE };
 int control_push(struct sim *s, const struct control *c) WH_MUST_CHECK;
 /* The first control event, NULL if there is none. */
 const struct control *control_peek(const struct sim *s);

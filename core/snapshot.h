@@ -6,7 +6,7 @@
  * bytes go on alike, event by event, as long as nothing is drawn at random and no two packets of
  * one flow tie: then equal names are needed as well.
  *
- * Times are relative to a base, a whole ns of the partition's clock; positions in flows are local
+ * Times are relative to a base; positions in flows are local
  * ones. Threading: the coordinator.
  */
 #ifndef WH_SNAPSHOT_H
@@ -41,7 +41,7 @@ void snapshot_unmap(struct part *p, const struct snapshot_map *m);
 
 /*
  * snapshot_save - appends to @out.
- * @base_ps: local, a multiple of 1 ns
+ * @base_ps: local; with INT a multiple of 1 ns
  * @with_structure: also what does not change and does not come back: ways, attributes of ports. For
  * keys.
  */

@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #ifndef WH_VERSION
 #define WH_VERSION "0.1.0"
@@ -95,8 +96,11 @@ void wh_destroy(struct wh_sim *s)
 {
     if (!s)
         return;
+    accel_save(&s->accel,
+               NULL); /* what steps have learnt; whom a warning would go to may be gone */
     route_destroy(s->route);
     sim_destroy(s->sim);
+    accel_fini(&s->accel);
     scenario_fini(&s->sc);
     builder_fini(&s->build);
     match_destroy(s->match);
@@ -147,12 +151,63 @@ int wh_set_engine(struct wh_sim *s, enum wh_engine engine, uint32_t threads)
     return 0;
 }
 
+int wh_set_steady(struct wh_sim *s, int is_on, double error_budget)
+{
+    const int rc = api__need_config(s);
+
+    if (rc)
+        return rc;
+    if (!(error_budget >= 0 && error_budget <= 0.5))
+        return api__refuse(s, WH_STATUS_INPUT,
+                           "found an error budget of %g, expected a share from 0 to 0.5",
+                           error_budget);
+    s->accel_spec.has_steady = is_on != 0;
+    s->accel_spec.steady.error_budget = error_budget;
+    return 0;
+}
+
+int wh_set_memo(struct wh_sim *s, int is_on, const char *path, uint64_t bytes_max)
+{
+    const int rc = api__need_config(s);
+
+    if (rc)
+        return rc;
+    if (path && strlen(path) >= sizeof s->memo_path)
+        return api__refuse(s, WH_STATUS_INPUT, "found a path of %zu bytes, expected less than %zu",
+                           strlen(path), sizeof s->memo_path);
+    (void)snprintf(s->memo_path, sizeof s->memo_path, "%s", path ? path : "");
+    s->accel_spec.has_memo = is_on != 0;
+    s->accel_spec.memo_path = path && *path ? s->memo_path : NULL;
+    s->accel_spec.memo_bytes_max = bytes_max;
+    return 0;
+}
+
 /* The topology that was built by calls, if one was. */
 static int take_built_topology(struct wh_sim *s)
 {
     if (s->sc.topo || s->build.node_count == 0)
         return 0;
     return builder_finish(&s->build, &s->sc.topo);
+}
+
+/* A simulation of what is configured, executed as it was asked for. */
+static int make_sim(struct wh_sim *s, const struct warn_sink *sink, struct err_info *e)
+{
+    int rc = scenario_make_sim(&s->sc, sink, &s->sim, e);
+
+    if (rc)
+        return rc;
+    check(!sim_set_engine(s->sim, &s->engine), "an engine with %u threads", s->engine.threads);
+    if (s->engine.kind == ENGINE_SERIAL)
+        return 0;
+    s->accel_spec.threads = s->engine.threads;
+    rc = accel_attach(&s->accel, &s->accel_spec, &s->sc, s->sim, sink, e);
+    if (!rc)
+        return 0;
+    sim_destroy(s->sim); /* with the topology */
+    s->sim = NULL;
+    accel_fini(&s->accel);
+    return rc;
 }
 
 int wh_start(struct wh_sim *s)
@@ -170,10 +225,9 @@ int wh_start(struct wh_sim *s)
         return api__refuse(s, WH_STATUS_INPUT, "found no topology, expected one before the start");
     rc = config_check(&s->sc.cfg, &e);
     if (!rc)
-        rc = scenario_make_sim(&s->sc, &sink, &s->sim, &e);
+        rc = make_sim(s, &sink, &e);
     if (rc)
         return api__fail(s, rc, &e);
-    check(!sim_set_engine(s->sim, &s->engine), "an engine with %u threads", s->engine.threads);
     api__install_hooks(s);
     return 0;
 }
@@ -184,8 +238,11 @@ int wh_start(struct wh_sim *s)
 static int finish_run(struct wh_sim *s, int rc)
 {
     const int was_asked = s->is_stopping || (s->is_stepping && s->has_called);
+    const struct warn_sink sink = api__warn_sink(s);
     const int failure = s->failure;
 
+    if (!s->is_stepping) /* steps are too many */
+        accel_save(&s->accel, &sink);
     s->is_running = s->is_stepping = s->is_stopping = 0;
     s->failure = 0;
     if (failure)

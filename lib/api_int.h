@@ -4,6 +4,7 @@
 #ifndef WH_API_INT_H
 #define WH_API_INT_H
 
+#include "accel.h"
 #include "match.h"
 #include "route.h"
 #include "scenario.h"
@@ -44,6 +45,9 @@ struct wh_sim {
     struct scenario sc; /* its topology goes to sim at the start */
     struct sim *sim;    /* NULL before the start */
     struct sim_engine engine;
+    struct accel_spec accel_spec;
+    char memo_path[sizeof(((struct accel *)0)->memo_path)];
+    struct accel accel; /* outlives sim */
     struct builder build;
     struct match *match;
     struct route *route;      /* for questions, made when first asked */

@@ -38,6 +38,24 @@ void wh_get_counters(const struct wh_sim *s, struct wh_counters *out)
                                 .queue_max_bytes = c.queue_max_bytes};
 }
 
+void wh_get_savings(const struct wh_sim *s, struct wh_savings *out)
+{
+    struct sim_skip_stats skip;
+    struct sim_memo_stats memo;
+
+    *out = (struct wh_savings){.skips = 0};
+    if (!s->sim)
+        return;
+    sim_skip_stats(s->sim, &skip);
+    sim_memo_stats(s->sim, &memo);
+    *out = (struct wh_savings){.skips = skip.skips,
+                               .skipped_packets = skip.skipped_packets,
+                               .skipped_hops = skip.skipped_hops,
+                               .memo_lookups = memo.lookups,
+                               .memo_hits = memo.hits + memo.coalesced,
+                               .replayed_hops = memo.replayed_hops};
+}
+
 /* Ports of the shortest path; their number, or a negative status. */
 static int find_path(struct wh_sim *s, uint32_t src, uint32_t dst, uint32_t *ports)
 {

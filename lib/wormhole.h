@@ -150,6 +150,30 @@ enum wh_engine {
 int wh_set_engine(struct wh_sim *s, enum wh_engine engine, uint32_t threads);
 
 /*
+ * wh_set_steady - skip what does not change: stretches in which every flow of a part of the network
+ * keeps its rate are not executed packet by packet. Off by default. Completion times then are
+ * approximate, and as deterministic as without. The serial engine skips nothing, wherever it is
+ * taken. An HPCC scenario runs in the canonical order of events with it.
+ * @is_on:        0 or 1
+ * @error_budget: share of a message's time that skipping may cost, up to 0.5; 0: 0.01
+ * Errors: WH_STATUS_INPUT (out of range), WH_STATUS_STATE.
+ */
+int wh_set_steady(struct wh_sim *s, int is_on, double error_budget);
+
+/*
+ * wh_set_memo - what a part of the network has done before, from the same state, is not executed
+ * again. Off by default. Callbacks, their times and all results are the same with it (an HPCC
+ * scenario runs in the canonical order of events then). The serial engine does without.
+ * @is_on:     0 or 1
+ * @path:      file in which to keep the memo for further runs, created if missing; written when
+ *             wh_run or wh_run_until returns, and by wh_destroy. Copied. NULL: none. One that
+ * cannot be used is said in a warning, and the memo does without
+ * @bytes_max: of the memo in memory; 0: 1 GiB
+ * Errors: WH_STATUS_INPUT (the path is too long), WH_STATUS_STATE.
+ */
+int wh_set_memo(struct wh_sim *s, int is_on, const char *path, uint64_t bytes_max);
+
+/*
  * wh_start - fixes the configuration and builds the network; implied by the calls below.
  * Errors: WH_STATUS_INPUT with a message: no topology, settings out of range, flows that do not fit
  * the network. Settings may be corrected then and wh_start called again; if the flows or paths of
@@ -236,8 +260,8 @@ int64_t wh_now_ps(const struct wh_sim *s);
 
 struct wh_counters {
     int64_t now_ps;
-    uint64_t events; /* of the engine: not the same number for each enum wh_engine */
-    uint64_t packet_hops;
+    uint64_t events;      /* of the engine: not the same number for each enum wh_engine */
+    uint64_t packet_hops; /* without those in struct wh_savings.skipped_hops */
     uint64_t data_packets, ack_packets, nack_packets, cnp_echoes, pfc_frames;
     uint64_t drops, losses, marks, pauses, rate_cuts, timeouts, retx_packets;
     uint64_t flows, flows_finished;
@@ -256,6 +280,18 @@ void wh_set_progress(struct wh_sim *s, int (*fn)(void *arg, const struct wh_coun
 
 /* wh_get_counters - all 0 before the start. */
 void wh_get_counters(const struct wh_sim *s, struct wh_counters *out);
+
+/* What was not executed, see wh_set_steady and wh_set_memo. */
+struct wh_savings {
+    uint64_t skips;           /* parts of the network, times that they were skipped */
+    uint64_t skipped_packets; /* of data */
+    uint64_t skipped_hops;    /* all packets, each times its links */
+    uint64_t memo_lookups, memo_hits;
+    uint64_t replayed_hops; /* of wh_counters.packet_hops, taken from the memo */
+};
+
+/* wh_get_savings - all 0 before the start, and where neither was asked for. */
+void wh_get_savings(const struct wh_sim *s, struct wh_savings *out);
 
 struct wh_path {
     int64_t rate_bps;       /* smallest of the path */

@@ -18,10 +18,10 @@
  *   length     the shortest of: first flow's end less a guard, T (eps / se)^2, 2 eps / |trend|,
  *              kappa x time since the control event; aligned to whole packets of the first flow
  *
- * A partition of one flow whose sub-window rates agree is frozen after a few bins, without the
- * rest, if nothing can raise its rate any more: congestion control asks for all it may, or the path
- * gives all it has. (A flow that others have just left may climb in steps too rare for such a
- * window.)
+ * A partition whose flows do not hold each other back (one flow; or each has most of what its path
+ * gives) is frozen after a few bins, without the rest, if the rates of sub-windows agree and
+ * nothing can raise them any more: congestion control asks for all it may, or the path gives all it
+ * has. (A flow that others have just left may climb in steps too rare for such a window.)
  *
  * Determinism. A verdict depends on what happened since the control event alone, and not on how
  * flows and ports are numbered: sums over flows are integers, ties are broken by value. Frames: all
@@ -92,6 +92,8 @@ struct detect_row {
     uint32_t lone_bins; /* a multiple of 4 */
     double lone_tolerance;
     double lone_reach; /* share of what it may ask for or the path gives */
+    /* Younger than the patience, a flow is skipped by at most kappa times its age; 0: no limit. */
+    double lone_kappa, lone_patience_rtts;
 };
 
 struct detect_params {
@@ -107,7 +109,10 @@ struct detect_params {
 
 /* What the parameters come to on a partition of given round-trip time and line rate. */
 struct detect_plan {
-    int64_t bin_ps;    /* first length of a bin; it doubles as the episode ages */
+    int64_t bin_ps; /* first length of a bin; it doubles as the episode ages */
+    /* Of several flows, the general rule is tried once in this time: the more often, the more often
+     * a window passes that only looks quiet. */
+    int64_t decide_ps;
     int64_t settle_ps; /* left out after a control event */
     int64_t window_ps[2];
     double kappa[2]; /* [0]: one group, [1]: several */
@@ -115,8 +120,10 @@ struct detect_plan {
     uint8_t own_rate;
     uint8_t batch_count;
     int64_t guard_ps;
-    uint32_t lone_bins; /* 0: no short cut, the partition has several flows */
+    uint32_t lone_bins;
     double lone_tolerance, lone_reach;
+    double lone_kappa; /* INFINITY: no limit */
+    int64_t lone_patience_ps;
 };
 
 /*
@@ -179,14 +186,14 @@ enum detect_reason {
     DETECT_STEADY,
     DETECT_TOO_MANY_FLOWS, /* or nothing is watched */
     DETECT_TOO_EARLY,      /* the window is not full */
-    DETECT_IDLE,           /* a flow had no ACK in the window */
+    DETECT_IDLE,           /* a flow had too few ACKs in the window */
     DETECT_IN_FLIGHT,      /* a queue fills or drains */
     DETECT_SPREAD,         /* a flow is far from its group's mean */
     DETECT_FLUCTUATES,     /* rates of sub-windows (or ACKs: the paper's rule) differ too much */
     DETECT_CLIMBING,       /* a lone flow asks for less than it may and the path gives */
     DETECT_NOISE,          /* the mean is not known well enough */
     DETECT_TREND,          /* the mean drifts */
-    DETECT_KAPPA,          /* only as bound: as long as was observed times kappa */
+    DETECT_KAPPA,          /* as long as was observed times kappa; mostly a bound, see lone_kappa */
     DETECT_TOO_SHORT,      /* the skip would be shorter than a quarter of the window */
     DETECT_ENDING,         /* a flow is within the guard of its end */
     DETECT_REASON_COUNT

@@ -9,7 +9,7 @@ static const char *const reason_texts[DETECT_REASON_COUNT] = {
     [DETECT_STEADY] = "steady",
     [DETECT_TOO_MANY_FLOWS] = "too many flows to watch",
     [DETECT_TOO_EARLY] = "observed for [ps], the window needs",
-    [DETECT_IDLE] = "a flow had no acknowledgement in the window",
+    [DETECT_IDLE] = "a flow had too few acknowledgements in the window",
     [DETECT_IN_FLIGHT] = "bytes in flight changed by, as a share of the delivered bytes",
     [DETECT_SPREAD] = "a flow's rate is off its group's mean by",
     [DETECT_FLUCTUATES] = "rates differ by, as a share of their mean",
@@ -91,6 +91,12 @@ static void lower(struct bound *b, double ps, enum detect_reason reason, uint32_
         *b = (struct bound){ps, reason, group, measured};
 }
 
+/* Time since the control event, skipped time included. */
+static double calc_age_ps(const struct detect *d)
+{
+    return (double)(d->edge_ps[d->edge_count - 1] - d->begin_ps) + (double)d->skipped_ps;
+}
+
 /* Step 6 of the rule but for kappa and the end. @total_ps: T, the first flow's time from the
  * control event to its end. */
 static struct bound bound_by_groups(struct detect *d, const struct detect__window *w,
@@ -124,8 +130,7 @@ static uint32_t first_of_group(const struct detect *d, uint32_t group)
 static void decide_length(struct detect *d, const struct detect__window *w,
                           struct detect_verdict *v)
 {
-    const double age_ps =
-        (double)(d->edge_ps[d->edge_count - 1] - d->begin_ps) + (double)d->skipped_ps;
+    const double age_ps = calc_age_ps(d);
     const struct detect__end end = detect__find_end(d);
     struct bound b;
 
@@ -160,7 +165,19 @@ static void decide_group(struct detect *d, struct detect_verdict *v)
     decide_length(d, &w, v);
 }
 
-/* Freezes a partition of one flow on a few bins. Returns 0 if the general rule is to decide. */
+/* A long skip rests on a window that the start no longer touches: waiting costs little of it. */
+static int is_hasty(const struct detect *d, double skip_ps, struct detect_verdict *v)
+{
+    const double age_ps = calc_age_ps(d);
+
+    if (age_ps >= (double)d->plan.lone_patience_ps || skip_ps <= d->plan.lone_kappa * age_ps)
+        return 0;
+    return detect__fail(d, v, DETECT_KAPPA, DETECT_NONE, skip_ps, d->plan.lone_kappa * age_ps);
+}
+
+/* Freezes on a few bins a partition of one flow, or of flows none of which holds another back:
+ * what they share is a buffer, or the way of acknowledgements. Returns 0 if the general rule is to
+ * decide. */
 static int decide_lone(struct detect *d, struct detect_verdict *v)
 {
     struct detect__window w = {.last = d->edge_count - 1};
@@ -175,19 +192,21 @@ static int decide_lone(struct detect *d, struct detect_verdict *v)
     w.first = w.last - d->plan.lone_bins;
     w.span_ps = d->edge_ps[w.last] - d->edge_ps[w.first];
     v->window_ps = w.span_ps;
-    if (detect__test_in_flight(d, &w, v) || detect__test_lone(d, &w, v) ||
-        detect__test_reach(d, &w, v))
+    if (detect__test_reach(d, &w, v) || detect__test_in_flight(d, &w, v) ||
+        detect__test_lone(d, &w, v))
         return 0;
     detect__update_groups(d);
-    v->group_count = 1;
+    v->group_count = d->group_count;
     if (detect__test_spread(d, &w, v)) /* one flow is its group's mean; sets the estimate */
         return 0;
     end = detect__find_end(d);
     v->bound = DETECT_ENDING;
+    if (is_hasty(d, end.first_ps, v))
+        return 0;
     if (end.first_ps <= 0)
-        detect__fail(d, v, DETECT_ENDING, 0, end.finish_ps, (double)d->plan.guard_ps);
+        detect__fail(d, v, DETECT_ENDING, end.flow, end.finish_ps, (double)d->plan.guard_ps);
     else if (end.first_ps < DETECT__SKIP_MIN_WINDOWS * (double)w.span_ps)
-        detect__fail(d, v, DETECT_TOO_SHORT, 0, end.first_ps,
+        detect__fail(d, v, DETECT_TOO_SHORT, end.flow, end.first_ps,
                      DETECT__SKIP_MIN_WINDOWS * (double)w.span_ps);
     else
         detect__freeze(d, &end, end.first_ps, v);
@@ -199,15 +218,40 @@ static struct detect_verdict no_verdict(enum detect_reason reason)
     return (struct detect_verdict){.reason = reason, .flow = DETECT_NONE, .port = DETECT_NONE};
 }
 
+/* A flow that starved beside others climbs from almost nothing, in steps too rare for any window:
+ * to the general rule its rate is constant. That decides only once nothing more can be expected. */
+static int may_climb(const struct detect *d, struct detect_verdict *v)
+{
+    const struct detect__window seen = {.last = d->edge_count - 1};
+
+    return d->flow_count == 1 &&
+           calc_age_ps(d) < DETECT__CLIMB_WINDOWS * (double)d->plan.window_ps[1] &&
+           detect__test_reach(d, &seen, v);
+}
+
+/* By the time since the first edge, so that nothing has to be remembered. */
+static int is_due(const struct detect *d)
+{
+    const uint32_t last = d->edge_count - 1;
+    const int64_t step_ps = d->plan.decide_ps, from_ps = d->edge_ps[0];
+
+    if (d->flow_count == 1 || !last || d->bin_ps >= step_ps)
+        return 1;
+    return (d->edge_ps[last] - from_ps) / step_ps != (d->edge_ps[last - 1] - from_ps) / step_ps;
+}
+
 static void decide_own(struct detect *d, struct detect_verdict *v)
 {
     struct detect_verdict general = no_verdict(DETECT_TOO_EARLY);
 
-    if (d->plan.lone_bins && decide_lone(d, v))
+    if (decide_lone(d, v) || may_climb(d, v))
         return;
-    decide_group(d, &general);
+    if (is_due(d))
+        decide_group(d, &general);
+    else
+        is_early(d, &general); /* says how much was seen */
     /* What the short cut found is the better answer while the general rule has none. */
-    if (!d->plan.lone_bins || general.reason != DETECT_TOO_EARLY)
+    if (d->flow_count > 1 || general.reason != DETECT_TOO_EARLY)
         *v = general;
 }
 

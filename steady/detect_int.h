@@ -20,6 +20,7 @@
 #define DETECT__TIME_PS_MAX INT64_C(1000000000000000)  /* 1,000 s */
 #define DETECT__BIT_PS 8e12           /* a byte in this time is 1 bit/s; exact as a double */
 #define DETECT__CARRY_UNIT 1024       /* remainders are kept in 1/1024 B */
+#define DETECT__CLIMB_WINDOWS 20      /* of the longer ones: how long a lone flow may climb */
 #define DETECT__SKIP_MIN_WINDOWS 0.25 /* a shorter skip is not worth it */
 
 enum detect__state { DETECT__OFF, DETECT__WATCHING, DETECT__FROZEN };
@@ -140,8 +141,11 @@ int detect__fail(const struct detect *d, struct detect_verdict *v, enum detect_r
 int detect__test_in_flight(const struct detect *d, const struct detect__window *w,
                            struct detect_verdict *v);
 int detect__test_spread(struct detect *d, const struct detect__window *w, struct detect_verdict *v);
+/* The rates of all flows are the same in each sub-window. */
 int detect__test_lone(const struct detect *d, const struct detect__window *w,
                       struct detect_verdict *v);
+/* Every flow is as fast as it will be: it asks for all it may, or has all that its path gives; of
+ * several, each also has most of its path, so that none holds another back. */
 int detect__test_reach(const struct detect *d, const struct detect__window *w,
                        struct detect_verdict *v);
 /* Mean of each group in each batch -> batch_bps. */

@@ -10,6 +10,12 @@
 /* A window's ends fall anywhere between two packets and two ACKs of a flow. */
 #define IN_FLIGHT_SLACK_PACKETS 2
 
+/* Two flows that hold each other back cannot both have that much of their paths. */
+#define ALONE_SHARE 0.85
+
+/* A rate needs that many: of a starved flow, one packet after a long pause is none. */
+#define RATE_PACKETS_MIN 8
+
 int detect__fail(const struct detect *d, struct detect_verdict *v, enum detect_reason reason,
                  uint32_t flow, double measured, double allowed)
 {
@@ -44,7 +50,8 @@ int detect__test_in_flight(const struct detect *d, const struct detect__window *
         const double change = fabs((double)(to[f].in_flight_bytes - from[f].in_flight_bytes));
         const double slack = IN_FLIGHT_SLACK_PACKETS * (double)d->flow[f].payload_bytes;
 
-        if (!detect__rate_bps(&from[f], &to[f]))
+        if (!detect__rate_bps(&from[f], &to[f]) ||
+            delivered_bytes < RATE_PACKETS_MIN * (int64_t)d->flow[f].payload_bytes)
             return detect__fail(d, v, DETECT_IDLE, f, 0, 0);
         if (change > slack)
             note_worst(&worst, f, change / (double)delivered_bytes, d->p->in_flight_max);
@@ -158,9 +165,8 @@ struct detect__scatter detect__calc_scatter(const double *batch_bps, uint32_t ba
     return s;
 }
 
-/* (max - min) / mean over sub-windows of the window that d->flow[0] alone makes up. */
-int detect__test_lone(const struct detect *d, const struct detect__window *w,
-                      struct detect_verdict *v)
+/* (max - min) / mean of a flow's rate over sub-windows; INFINITY: it has none. */
+static double calc_range(const struct detect *d, const struct detect__window *w, uint32_t flow)
 {
     double min = INFINITY, max = 0, sum = 0;
 
@@ -168,40 +174,58 @@ int detect__test_lone(const struct detect *d, const struct detect__window *w,
         const struct detect__edge *from = detect__edges(d, batch_edge(w, i, DETECT__LONE_WINDOWS));
         const struct detect__edge *to =
             detect__edges(d, batch_edge(w, i + 1, DETECT__LONE_WINDOWS));
-        const double bps = (double)detect__rate_bps(from, to);
+        const double bps = (double)detect__rate_bps(from + flow, to + flow);
 
         min = bps < min ? bps : min;
         max = bps > max ? bps : max;
         sum += bps;
     }
-    if (sum > 0 && (max - min) * DETECT__LONE_WINDOWS <= d->plan.lone_tolerance * sum)
-        return 0;
-    if (!(sum > 0))
-        return detect__fail(d, v, DETECT_IDLE, 0, 0, 0);
-    return detect__fail(d, v, DETECT_FLUCTUATES, 0, (max - min) * DETECT__LONE_WINDOWS / sum,
-                        d->plan.lone_tolerance);
+    return sum > 0 ? (max - min) * DETECT__LONE_WINDOWS / sum : (double)INFINITY;
 }
 
-/* A lone flow is as fast as it will be: it asks for all it may, or has all that its path gives. */
+int detect__test_lone(const struct detect *d, const struct detect__window *w,
+                      struct detect_verdict *v)
+{
+    struct worst worst = {.flow = DETECT_NONE};
+
+    for (uint32_t f = 0; f < d->flow_count; f++)
+        note_worst(&worst, f, calc_range(d, w, f), d->plan.lone_tolerance);
+    if (worst.flow == DETECT_NONE)
+        return 0;
+    return detect__fail(d, v, DETECT_FLUCTUATES, worst.flow, worst.measured, worst.allowed);
+}
+
+/* Of what the path gives, the share that a flow has. */
+static double calc_path_share(const struct detect *d, const struct detect__window *w, uint32_t f)
+{
+    const struct detect__flow *flow = &d->flow[f];
+    const double bps =
+        (double)detect__rate_bps(detect__edges(d, w->first) + f, detect__edges(d, w->last) + f);
+    double path_bps = INFINITY;
+
+    for (uint32_t i = d->path_first[f]; i < d->path_first[f + 1]; i++) {
+        const double port_bps = (double)d->port[d->path[i]].rate_bps;
+
+        path_bps = port_bps < path_bps ? port_bps : path_bps;
+    }
+    return bps * flow->wire_bytes / flow->payload_bytes / path_bps;
+}
+
 int detect__test_reach(const struct detect *d, const struct detect__window *w,
                        struct detect_verdict *v)
 {
-    const struct detect__flow *flow = &d->flow[0];
-    const double wire_bps =
-        (double)detect__rate_bps(detect__edges(d, w->first), detect__edges(d, w->last)) *
-        flow->wire_bytes / flow->payload_bytes;
-    double path_bps = INFINITY, share;
+    for (uint32_t f = 0; f < d->flow_count; f++) {
+        const struct detect__flow *flow = &d->flow[f];
+        const double path_share = calc_path_share(d, w, f);
+        double share = path_share;
 
-    if (!flow->rate_bps_max)
-        return 0;
-    for (uint32_t i = 0; i < d->path_count; i++) {
-        const double bps = (double)d->port[d->path[i]].rate_bps;
-
-        path_bps = bps < path_bps ? bps : path_bps;
+        if (d->flow_count > 1 && path_share < ALONE_SHARE)
+            return detect__fail(d, v, DETECT_CLIMBING, DETECT_NONE, path_share, ALONE_SHARE);
+        if (flow->rate_bps_max && (double)flow->rate_bps / (double)flow->rate_bps_max > share)
+            share = (double)flow->rate_bps / (double)flow->rate_bps_max;
+        if (share < d->plan.lone_reach && (flow->rate_bps_max || d->flow_count > 1))
+            return detect__fail(d, v, DETECT_CLIMBING, d->flow_count == 1 ? f : DETECT_NONE, share,
+                                d->plan.lone_reach);
     }
-    share = (double)flow->rate_bps / (double)flow->rate_bps_max;
-    share = wire_bps / path_bps > share ? wire_bps / path_bps : share;
-    if (share >= d->plan.lone_reach)
-        return 0;
-    return detect__fail(d, v, DETECT_CLIMBING, 0, share, d->plan.lone_reach);
+    return 0;
 }

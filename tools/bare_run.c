@@ -16,13 +16,14 @@ void bare_run_fini(struct bare_run *r)
 {
     workload_run_destroy(r->workload);
     sim_destroy(r->s);
+    accel_fini(&r->accel);
     scenario_fini(&r->sc);
 }
 
 int bare_run_make(struct bare_run *r, const struct bare_run_options *o, struct err_info *e)
 {
     const struct sim_hooks hooks = {.ctx = o->poll_ctx, .on_poll = o->poll};
-    const int rc = engine_make_sim(&r->sc, o->engine, &o->sink, &r->s, e);
+    const int rc = engine_make_sim(&r->sc, o->engine, &o->sink, &r->accel, &r->s, e);
 
     if (rc)
         return rc;

@@ -14,7 +14,8 @@
 
 struct bare_run {
     struct scenario sc;
-    struct sim *s;                 /* owned; NULL before bare_run_make */
+    struct sim *s; /* owned; NULL before bare_run_make */
+    struct accel accel;
     struct workload_run *workload; /* owned; NULL: the scenario has none */
 };
 

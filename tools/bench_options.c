@@ -40,7 +40,8 @@ enum row {
     ROW_ENGINE,
     ROW_CSV,
     ROW_TRACE,
-    ROW_COUNT
+    ROW_ACCEL,
+    ROW_COUNT = ROW_ACCEL + ACCEL_BENCH_ROWS
 };
 
 static const struct option_row rows[ROW_COUNT] = {
@@ -75,6 +76,7 @@ static const struct option_row rows[ROW_COUNT] = {
     [ROW_ENGINE] = {"engine", 1},
     [ROW_CSV] = {"csv", 1},
     [ROW_TRACE] = {"trace", 1},
+    ACCEL_BENCH_OPTION_ROWS(ROW_ACCEL),
 };
 
 void bench_print_help(FILE *out)
@@ -105,6 +107,7 @@ void bench_print_help(FILE *out)
         "  --nvlink-rate RATE, --nvlink-delay TIME   rail [3600Gbps, 25ns]\n"
         "  --cc NAME          congestion control [dcqcn]\n"
         "  --payload SIZE     of a packet [4096B]\n\n" ENGINE_OPTIONS_HELP
+        "  --steady, --memo exact, and what goes with them: as run; here off unless asked for\n"
         "  --csv FILE         every collective as a line of collectives.csv\n"
         "  --trace FILE       timeline of the last size, for Perfetto\n");
 }
@@ -223,12 +226,14 @@ static int parse_seed(const char *text, struct bench_options *o, struct err_info
     return rc;
 }
 
-/* The options of the network. */
+/* The options of the network, of skipping and of the memo. */
 static int parse_network(enum row row, const char *v, struct bench_options *o, struct err_info *e)
 {
     struct topo_spec *t = &o->topo;
     int64_t bytes;
 
+    if (row >= ROW_ACCEL)
+        return accel_parse((enum accel_row)(row - ROW_ACCEL), v, &o->engine.accel, e);
     switch (row) {
     case ROW_TOPOLOGY:
         if (topo_kind_from_name(v, &t->kind) ||
@@ -348,6 +353,7 @@ static void init_defaults(struct bench_options *o)
     o->type_name = "float";
     o->place.seed = 1;
     engine_options_init(&o->engine);
+    accel_options_off(&o->engine.accel);
 }
 
 static int check_options(struct bench_options *o, struct err_info *e)
@@ -364,7 +370,7 @@ static int check_options(struct bench_options *o, struct err_info *e)
         return err_set(e, WH_ERR_INPUT, NULL, 0, "found --set, expected it with --scenario only");
     if (!o->place.rank_count && !o->scenario)
         o->place.rank_count = 8;
-    return 0;
+    return accel_check(&o->engine.accel, e);
 }
 
 int bench_parse(int argc, char **argv, struct bench_options *o, struct err_info *e)

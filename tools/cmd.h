@@ -22,6 +22,7 @@ int cmd_bench(int argc, char **argv, FILE *out, FILE *err);
 int cmd_bench_collective(int argc, char **argv, FILE *out, FILE *err); /* called by cmd_bench */
 int cmd_bench_scaling(int argc, char **argv, FILE *out, FILE *err);    /* called by cmd_bench */
 int cmd_noise(int argc, char **argv, FILE *out, FILE *err);
+int cmd_memo(int argc, char **argv, FILE *out, FILE *err);
 int cmd_compare(int argc, char **argv, FILE *out, FILE *err);
 
 #endif

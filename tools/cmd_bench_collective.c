@@ -172,6 +172,7 @@ static int run_on(struct bench *b, struct scenario *sc, struct err_info *e)
     struct place_request r = b->o->place;
     struct placement place;
     struct group_set groups = {.count = 0};
+    struct accel accel = {.memo = NULL};
     struct sim *s = NULL;
     int rc;
 
@@ -183,10 +184,11 @@ static int run_on(struct bench *b, struct scenario *sc, struct err_info *e)
         return rc;
     rc = make_group(b, &place, &groups, e);
     if (!rc)
-        rc = engine_make_sim(sc, &b->o->engine, &quiet, &s, e);
+        rc = engine_make_sim(sc, &b->o->engine, &quiet, &accel, &s, e);
     if (!rc)
         rc = run_dag(b, s, &place, &groups, e);
     sim_destroy(s);
+    accel_fini(&accel);
     group_set_fini(&groups);
     placement_fini(&place);
     return rc;

@@ -42,7 +42,8 @@ static void print_help(FILE *out)
             "                         [1,2,4,... up to the processors that may be used]\n"
             "  --repetitions N        timed runs of each, 1 to %d [5]; before them one that is\n"
             "                         watched\n"
-            "  --engine-check         the serial engine too\n"
+            "  --engine-check         the serial engine too; then nothing is skipped\n"
+            "  --steady, --no-steady, --memo exact|off, and what goes with them: as run\n"
             "  --json FILE            every figure\n"
             "  --svg FILE             speed-ups as a picture; needs gnuplot\n"
             "  --paths FILE, --set KEY=VALUE, --seed S, --end TIME   as run\n"
@@ -110,7 +111,8 @@ static int is_recorded(const struct scaling_cmd *c)
 static int make_run(struct scaling_cmd *c, struct bare_run *r, struct err_info *e)
 {
     const struct warn_sink sink = {load_warning, c->err}, quiet = {NULL, NULL};
-    const struct engine_options engine = {.engine = c->s.rows[c->now.row].engine};
+    const struct engine_options engine = {.engine = c->s.rows[c->now.row].engine,
+                                          .accel = c->o.accel};
     const struct bare_run_options o = {.engine = &engine,
                                        .sink = c->loaded_count++ ? quiet : sink,
                                        .poll = on_poll,

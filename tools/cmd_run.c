@@ -29,22 +29,25 @@ struct run {
 
 static void print_help(FILE *out)
 {
-    fprintf(out,
-            "usage: wormhole run SCENARIO.yaml | --hpcc CONFIG.txt [options]\n"
-            "       wormhole run --goal | --cm | --simai | --astra ...: workloads of other tools,\n"
-            "                    see 'wormhole run --goal --help'\n\n"
-            "  -o DIR, --output DIR   output folder, created if missing [" OPTIONS_DEFAULT_DIR "]\n"
-            "  --paths FILE           paths of the flows (with --hpcc)\n"
-            "  --set KEY=VALUE        override a setting (dotted name; with --hpcc a key of the\n"
-            "                         file); may be repeated\n"
-            "  --seed S               seed of all random draws\n"
-            "  --end TIME             stop time, such as 10ms\n" ENGINE_OPTIONS_HELP
-            "  --fct-csv yes|no       write fct.csv [yes]\n"
-            "  --quiet                no table and no start line\n"
-            "  --progress auto|off|json   progress on standard error [auto: on a terminal]\n\n"
-            "Writes fct.csv, fct.txt (HPCC format) and summary.json into the folder, and for a\n"
-            "workload collectives.csv and trace.json (for Perfetto).\n"
-            "Exit codes: 0 done, 1 the run failed or was interrupted, 2 bad input.\n");
+    fprintf(
+        out,
+        "usage: wormhole run SCENARIO.yaml | --hpcc CONFIG.txt [options]\n"
+        "       wormhole run --goal | --cm | --simai | --astra ...: workloads of other tools,\n"
+        "                    see 'wormhole run --goal --help'\n\n"
+        "  -o DIR, --output DIR   output folder, created if missing [" OPTIONS_DEFAULT_DIR "]\n"
+        "  --paths FILE           paths of the flows (with --hpcc)\n"
+        "  --set KEY=VALUE        override a setting (dotted name; with --hpcc a key of the\n"
+        "                         file); may be repeated\n"
+        "  --seed S               seed of all random draws\n"
+        "  --end TIME             stop time, such as 10ms\n" ENGINE_OPTIONS_HELP ACCEL_OPTIONS_HELP
+            ACCEL_FILE_HELP
+        "  --explain              what was skipped, and what kept the rest from it\n"
+        "  --fct-csv yes|no       write fct.csv [yes]\n"
+        "  --quiet                no table and no start line\n"
+        "  --progress auto|off|json   progress on standard error [auto: on a terminal]\n\n"
+        "Writes fct.csv, fct.txt (HPCC format) and summary.json into the folder, and for a\n"
+        "workload collectives.csv and trace.json (for Perfetto).\n"
+        "Exit codes: 0 done, 1 the run failed or was interrupted, 2 bad input.\n");
 }
 
 static int open_outputs(struct run *r, struct err_info *e)
@@ -191,8 +194,8 @@ static int write_results(struct run *r, struct err_info *e)
         record.workload = &workload;
     }
     rc = write_files(r, &record, e);
-    if (!rc && !r->o.quiet)
-        output_summary_table(r->frame.out, &record);
+    if (!rc)
+        run_frame_print(&r->frame, &record);
     return rc;
 }
 
@@ -231,6 +234,7 @@ int cmd_run(int argc, char **argv, FILE *out, FILE *err)
                    &(struct run_frame_options){.out_dir = r.o.out_dir,
                                                .fct_csv = r.o.fct_csv,
                                                .engine = r.o.engine,
+                                               .explains = r.o.explains,
                                                .quiet = r.o.quiet,
                                                .progress = r.o.progress},
                    out, err);

@@ -271,8 +271,7 @@ static int write_results(struct foreign_run *r, struct err_info *e)
     if (rc)
         return rc;
     foreign_report_lines(&r->report, r->d, r->frame.out);
-    if (!r->o.quiet)
-        output_summary_table(r->frame.out, &record);
+    run_frame_print(&r->frame, &record);
     return 0;
 }
 
@@ -323,6 +322,7 @@ int cmd_run_foreign(int argc, char **argv, FILE *out, FILE *err)
                    &(struct run_frame_options){.out_dir = r->o.out_dir,
                                                .fct_csv = r->o.fct_csv,
                                                .engine = r->o.engine,
+                                               .explains = r->o.explains,
                                                .quiet = r->o.quiet,
                                                .progress = r->o.progress},
                    out, err);

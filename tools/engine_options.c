@@ -110,14 +110,55 @@ uint32_t engine_default_counts(uint32_t processors, uint32_t *counts)
 
 /* ---- the simulation ---- */
 
-int engine_make_sim(struct scenario *sc, const struct engine_options *o,
-                    const struct warn_sink *sink, struct sim **out, struct err_info *e)
+/* What the run gets: nothing where every packet is needed. */
+static struct accel_spec resolve(const struct engine_options *o, const struct scenario *sc)
 {
-    const int rc = scenario_make_sim(sc, sink, out, e);
+    struct accel_spec spec = {.threads = o->engine.threads};
 
-    if (!rc)
-        check(!sim_set_engine(*out, &o->engine), "an engine with %u threads", o->engine.threads);
-    return rc;
+    if (o->engine.kind != ENGINE_SERIAL && !o->has_logs)
+        accel_resolve(&o->accel, sc, &spec);
+    return spec;
+}
+
+int engine_make_sim(struct scenario *sc, const struct engine_options *o,
+                    const struct warn_sink *sink, struct accel *a, struct sim **out,
+                    struct err_info *e)
+{
+    const struct accel_spec spec = resolve(o, sc);
+    struct sim *s;
+    int rc = scenario_make_sim(sc, sink, &s, e);
+
+    if (rc)
+        return rc;
+    check(!sim_set_engine(s, &o->engine), "an engine with %u threads", o->engine.threads);
+    if (a)
+        rc = accel_attach(a, &spec, sc, s, sink, e);
+    if (rc) {
+        sim_destroy(s);
+        return rc;
+    }
+    *out = s;
+    return 0;
+}
+
+const char *engine_why_all(const struct engine_options *o, const struct scenario *sc)
+{
+    struct accel_spec spec = {.threads = 1};
+
+    accel_resolve(&o->accel, sc, &spec);
+    if (!spec.has_steady && !spec.has_memo)
+        return NULL;
+    if (o->has_logs)
+        return "logs need every packet";
+    return o->engine.kind == ENGINE_SERIAL ? "the serial engine executes every packet" : NULL;
+}
+
+void engine_say_all(const struct engine_options *o, const struct scenario *sc, FILE *err)
+{
+    const char *why = engine_why_all(o, sc);
+
+    if (why)
+        fprintf(err, "wormhole: nothing is skipped or taken from the memo: %s\n", why);
 }
 
 void engine_say_serial(const struct engine_options *o, const struct sim *s, FILE *err)

@@ -53,7 +53,9 @@ enum {
     OPT_EXPORT_ET,
     OPT_EXPORT_GOAL,
     OPT_EXPORT_FLOWS,
-    OPT_COUNT
+    OPT_EXPLAIN,
+    OPT_ACCEL,
+    OPT_COUNT = OPT_ACCEL + ACCEL_ROWS
 };
 
 static const struct option_row rows[OPT_COUNT] = {
@@ -100,6 +102,8 @@ static const struct option_row rows[OPT_COUNT] = {
     [OPT_EXPORT_ET] = {"export-et", 1},
     [OPT_EXPORT_GOAL] = {"export-goal", 1},
     [OPT_EXPORT_FLOWS] = {"export-flows", 1},
+    [OPT_EXPLAIN] = {"explain", 0},
+    ACCEL_OPTION_ROWS(OPT_ACCEL),
 };
 
 int foreign_is_asked(int argc, char **argv)
@@ -124,31 +128,33 @@ int foreign_is_asked(int argc, char **argv)
 
 void foreign_print_help(FILE *out)
 {
-    fprintf(out,
-            "usage: wormhole run --goal FILE --topo NETWORK [--loggops o=NS,O=NS,S=BYTES]\n"
-            "       wormhole run --cm FILE --topo NETWORK [--end TIME]\n"
-            "       wormhole run --simai -w WORKLOAD -n TOPOLOGY [-c CONF]\n"
-            "       wormhole run --astra --workload-configuration=PREFIX "
-            "--network-configuration=FILE\n"
-            "                    [--system-configuration=FILE] "
-            "[--logical-topology-configuration=FILE]\n"
-            "                    [--comm-group-configuration=FILE] "
-            "[--remote-memory-configuration=FILE]\n"
-            "       wormhole run SCENARIO.yaml --export-et PREFIX | --export-goal FILE | "
-            "--export-flows FILE\n\n"
-            "NETWORK is an htsim .topo, a topology of HPCC or SimAI, or a scenario file.\n\n"
-            "  -o DIR, --output DIR   output folder [" OPTIONS_DEFAULT_DIR "]\n"
-            "  --cc NAME, --payload BYTES   congestion control, largest payload of a packet\n"
-            "  --set KEY=VALUE        override a setting of a scenario or configuration file\n"
-            "  --channels N           channels of rings [SimAI: one per rail; ASTRA-sim: 1]\n"
-            "  --compute-scale F, --comm-scale F   of durations and sizes in traces\n"
-            "  --ctrl-deps yes|no     honour control dependencies of traces [yes]\n"
-            "  --finished-lines       print ASTRA-sim's line for each rank\n"
-            "  --export-et PREFIX, --export-goal FILE, --export-flows FILE\n"
-            "                         write the workload as traces, schedule, HPCC flow file\n"
-            "  --seed S, --end TIME, --threads N|auto, --engine NAME, --fct-csv yes|no, --quiet,\n"
-            "  --progress auto|off|json: as run\n\n"
-            "Exit codes: 0 done, 1 the run failed or was interrupted, 2 bad input or deadlock.\n");
+    fprintf(
+        out,
+        "usage: wormhole run --goal FILE --topo NETWORK [--loggops o=NS,O=NS,S=BYTES]\n"
+        "       wormhole run --cm FILE --topo NETWORK [--end TIME]\n"
+        "       wormhole run --simai -w WORKLOAD -n TOPOLOGY [-c CONF]\n"
+        "       wormhole run --astra --workload-configuration=PREFIX "
+        "--network-configuration=FILE\n"
+        "                    [--system-configuration=FILE] "
+        "[--logical-topology-configuration=FILE]\n"
+        "                    [--comm-group-configuration=FILE] "
+        "[--remote-memory-configuration=FILE]\n"
+        "       wormhole run SCENARIO.yaml --export-et PREFIX | --export-goal FILE | "
+        "--export-flows FILE\n\n"
+        "NETWORK is an htsim .topo, a topology of HPCC or SimAI, or a scenario file.\n\n"
+        "  -o DIR, --output DIR   output folder [" OPTIONS_DEFAULT_DIR "]\n"
+        "  --cc NAME, --payload BYTES   congestion control, largest payload of a packet\n"
+        "  --set KEY=VALUE        override a setting of a scenario or configuration file\n"
+        "  --channels N           channels of rings [SimAI: one per rail; ASTRA-sim: 1]\n"
+        "  --compute-scale F, --comm-scale F   of durations and sizes in traces\n"
+        "  --ctrl-deps yes|no     honour control dependencies of traces [yes]\n"
+        "  --finished-lines       print ASTRA-sim's line for each rank\n"
+        "  --export-et PREFIX, --export-goal FILE, --export-flows FILE\n"
+        "                         write the workload as traces, schedule, HPCC flow file\n"
+        "  --seed S, --end TIME, --threads N|auto, --engine NAME, --fct-csv yes|no, --quiet,\n"
+        "  --progress auto|off|json, --no-steady, --no-memo and what else is about skipping and\n"
+        "  the memo, --explain: as run\n\n"
+        "Exit codes: 0 done, 1 the run failed or was interrupted, 2 bad input or deadlock.\n");
 }
 
 /* ---- values ---- */
@@ -386,6 +392,8 @@ static int take_row(struct foreign_options *o, int row, const char *value, struc
 {
     const char **slot = text_slot(o, row);
 
+    if (row >= OPT_ACCEL)
+        return accel_parse((enum accel_row)(row - OPT_ACCEL), value, &o->engine.accel, e);
     if (slot) {
         *slot = value;
         return 0;
@@ -417,6 +425,9 @@ static int take_row(struct foreign_options *o, int row, const char *value, struc
         return 0;
     case OPT_FINISHED:
         o->finished_lines = 1;
+        return 0;
+    case OPT_EXPLAIN:
+        o->explains = 1;
         return 0;
     case OPT_THREADS:
         return engine_parse_threads(value, &o->engine, e);
@@ -502,7 +513,7 @@ int foreign_parse(int argc, char **argv, struct foreign_options *o, struct err_i
         if (rc)
             return rc;
     }
-    if (row == -2)
+    if (row == -2 || accel_check(&o->engine.accel, e))
         return WH_ERR_INPUT;
     rc = take_words(argc, argv, first, o, e);
     return rc ? rc : check_given(o, e);

@@ -42,7 +42,7 @@ struct foreign_options {
     uint64_t seed;
     int64_t end_ps; /* -1: not given */
     const char *out_dir;
-    int fct_csv, quiet, finished_lines;
+    int fct_csv, quiet, finished_lines, explains;
     struct engine_options engine;
     enum progress_mode progress;
     const char *export_et, *export_goal, *export_flows;

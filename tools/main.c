@@ -20,6 +20,7 @@ static const struct command {
     {"bench", "tables: sizes of a collective (collective), numbers of threads (scaling)",
      cmd_bench},
     {"noise", "by how much results move when nothing that matters is changed", cmd_noise},
+    {"memo", "look after a file of the memo (info, verify, clear)", cmd_memo},
     {"compare", "error of the flow completion times of one run against another", cmd_compare},
     {"help", "this text; 'wormhole COMMAND --help' explains a command", cmd_help},
     {"version", "version and commit", cmd_version},
@@ -83,7 +84,7 @@ int main(int argc, char **argv)
     if (!c) {
         fprintf(stderr,
                 "wormhole: found command '%s', expected one of run, check, gen, bench, noise, "
-                "compare, help, version\n",
+                "memo, compare, help, version\n",
                 argv[1]);
         return EXIT_BAD_INPUT;
     }

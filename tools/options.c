@@ -165,7 +165,9 @@ enum {
     RUN_FCT_CSV,
     RUN_QUIET,
     RUN_PROGRESS,
-    RUN_ROWS
+    RUN_EXPLAIN,
+    RUN_ACCEL,
+    RUN_ROWS = RUN_ACCEL + ACCEL_ROWS
 };
 enum {
     NOISE_OUT = INPUT_ROWS,
@@ -184,7 +186,8 @@ enum {
     SCALING_SVG,
     SCALING_ENGINE_CHECK,
     SCALING_QUIET,
-    SCALING_ROWS
+    SCALING_ACCEL,
+    SCALING_ROWS = SCALING_ACCEL + ACCEL_BENCH_ROWS
 };
 /* clang-format off */
 #define INPUT_OPTIONS                                                                              \
@@ -204,6 +207,8 @@ static const struct option_row run_rows[RUN_ROWS] = {
     [RUN_FCT_CSV] = {"fct-csv", 1},
     [RUN_QUIET] = {"quiet", 0},
     [RUN_PROGRESS] = {"progress", 1},
+    [RUN_EXPLAIN] = {"explain", 0},
+    ACCEL_OPTION_ROWS(RUN_ACCEL),
 };
 static const struct option_row noise_rows[NOISE_ROWS] = {
     INPUT_OPTIONS,
@@ -223,6 +228,7 @@ static const struct option_row scaling_rows[SCALING_ROWS] = {
     [SCALING_SVG] = {"svg", 1},
     [SCALING_ENGINE_CHECK] = {"engine-check", 0},
     [SCALING_QUIET] = {"quiet", 0},
+    ACCEL_BENCH_OPTION_ROWS(SCALING_ACCEL),
 };
 
 static int apply_input(int row, const char *value, struct input_options *o, struct err_info *e)
@@ -247,6 +253,8 @@ static int apply_input(int row, const char *value, struct input_options *o, stru
 
 static int apply_run(int row, const char *value, struct run_options *o, struct err_info *e)
 {
+    if (row >= RUN_ACCEL)
+        return accel_parse((enum accel_row)(row - RUN_ACCEL), value, &o->engine.accel, e);
     switch (row) {
     case RUN_OUT:
     case RUN_OUTPUT:
@@ -263,6 +271,9 @@ static int apply_run(int row, const char *value, struct run_options *o, struct e
         return 0;
     case RUN_PROGRESS:
         return parse_progress(value, &o->progress, e);
+    case RUN_EXPLAIN:
+        o->explains = 1;
+        return 0;
     default:
         return apply_input(row, value, &o->in, e);
     }
@@ -321,7 +332,7 @@ static int parse_run_rows(int argc, char **argv, uint32_t row_count, struct run_
         if (rc)
             return rc;
     }
-    if (row == -2)
+    if (row == -2 || accel_check(&o->engine.accel, e))
         return WH_ERR_INPUT;
     return take_scenario(argc, argv, first, &o->in, e);
 }
@@ -371,6 +382,7 @@ int options_parse_noise(int argc, char **argv, struct noise_options *o, struct e
 
     *o = (struct noise_options){.in.end_ps = -1, .run_count = 3};
     engine_options_init(&o->engine);
+    accel_options_off(&o->engine.accel);
     for (int begin = 1;; begin = 0) {
         row = options_next(argc, argv, noise_rows, NOISE_ROWS, begin, &value, &first, e);
         if (row < 0)
@@ -384,6 +396,8 @@ int options_parse_noise(int argc, char **argv, struct noise_options *o, struct e
 
 static int apply_scaling(int row, const char *value, struct scaling_options *o, struct err_info *e)
 {
+    if (row >= SCALING_ACCEL)
+        return accel_parse((enum accel_row)(row - SCALING_ACCEL), value, &o->accel, e);
     switch (row) {
     case SCALING_THREADS:
         return engine_parse_counts(value, o->threads, OPTIONS_THREAD_COUNTS_MAX, &o->thread_count,
@@ -408,6 +422,18 @@ static int apply_scaling(int row, const char *value, struct scaling_options *o, 
     }
 }
 
+/* The serial engine executes every packet: to be compared with it, all have to. */
+static int check_scaling(struct scaling_options *o, struct err_info *e)
+{
+    if (o->checks_engine && accel_is_asked(&o->accel))
+        return err_set(e, WH_ERR_INPUT, NULL, 0,
+                       "found --engine-check with skipping or a memo, expected one of them: the "
+                       "serial engine executes every packet");
+    if (o->checks_engine)
+        accel_options_off(&o->accel);
+    return accel_check(&o->accel, e);
+}
+
 int options_parse_scaling(int argc, char **argv, struct scaling_options *o, struct err_info *e)
 {
     const char *value = NULL;
@@ -424,7 +450,9 @@ int options_parse_scaling(int argc, char **argv, struct scaling_options *o, stru
         if (rc)
             return rc;
     }
-    return row == -2 ? WH_ERR_INPUT : take_scenario(argc, argv, first, &o->in, e);
+    if (row == -2 || check_scaling(o, e))
+        return WH_ERR_INPUT;
+    return take_scenario(argc, argv, first, &o->in, e);
 }
 
 static int parse_limit(const char *what, const char *text, double *out, struct err_info *e)

@@ -40,6 +40,7 @@ struct run_options {
     const char *out_dir; /* NULL: not given */
     int fct_csv;         /* 0: --fct-csv no */
     struct engine_options engine;
+    int explains; /* --explain */
     int quiet;
     enum progress_mode progress;
 };
@@ -62,8 +63,9 @@ struct scaling_options {
     struct input_options in;
     uint32_t threads[OPTIONS_THREAD_COUNTS_MAX]; /* shape: [thread_count], rising, from 1 */
     uint32_t thread_count;
-    int64_t repetitions;              /* timed ones, 1..OPTIONS_REPETITIONS_MAX */
-    int checks_engine;                /* the serial engine too */
+    int64_t repetitions; /* timed ones, 1..OPTIONS_REPETITIONS_MAX */
+    int checks_engine;   /* the serial engine too */
+    struct accel_options accel;
     const char *json_path, *svg_path; /* NULL: not asked for */
     int quiet;
 };

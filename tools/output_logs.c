@@ -303,7 +303,7 @@ static void merge_clocks(const struct run_logs *l, struct sim_monitor *m)
     m->sample_from_ps = first_ps == TIME_NEVER ? 0 : first_ps;
 }
 
-int run_logs_attach(struct run_logs *l, struct sim *s)
+static struct sim_monitor monitor_of(struct run_logs *l)
 {
     struct sim_monitor m = {.ctx = l};
 
@@ -314,7 +314,26 @@ int run_logs_attach(struct run_logs *l, struct sim *s)
         m.on_pfc = on_pfc;
     if (l->logs[LOG_PACKET].file)
         m.on_packet = on_packet;
-    if (!m.on_sample && !m.on_pfc && !m.on_packet)
+    return m;
+}
+
+static int is_observing(const struct sim_monitor *m)
+{
+    return m->on_sample || m->on_pfc || m->on_packet;
+}
+
+int run_logs_needs_packets(struct run_logs *l)
+{
+    const struct sim_monitor m = monitor_of(l);
+
+    return is_observing(&m);
+}
+
+int run_logs_attach(struct run_logs *l, struct sim *s)
+{
+    const struct sim_monitor m = monitor_of(l);
+
+    if (!is_observing(&m))
         return 0;
     return sim_set_monitor(s, &m);
 }

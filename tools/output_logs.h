@@ -35,6 +35,9 @@ int run_logs_open(struct run_logs **out, const struct scenario *sc, const struct
                   struct err_info *e) WH_MUST_CHECK;
 void run_logs_destroy(struct run_logs *l); /* NULL is accepted; files belong to the set */
 
+/* run_logs_needs_packets - there is something to observe while the simulation runs. */
+int run_logs_needs_packets(struct run_logs *l);
+
 /* run_logs_attach - installs the monitor in @s, if there is anything to observe. */
 int run_logs_attach(struct run_logs *l, struct sim *s) WH_MUST_CHECK;
 

@@ -2,13 +2,15 @@
  * output_summary.c - see output_summary.h.
  *
  * Apart from the keys in host_dependent_keys the file is the same byte for byte for the same input,
- * seed and engine, and apart from those in engine_dependent_keys too for any engine: keys keep the
- * order of insertion, numbers are written with twelve digits.
+ * seed, engine and memo; apart from those in memo_dependent_keys too, for any memo; and, if nothing
+ * is skipped, apart from those in engine_dependent_keys too, for any engine: keys keep the order of
+ * insertion, numbers are written with twelve digits.
  */
 #include "output_summary.h"
 
 #include "config_keys.h"
 #include "engine_options.h"
+#include "output_accel.h"
 #include "output_fct.h"
 #include "output_workload.h"
 #include "units.h"
@@ -88,16 +90,27 @@ static void put_ns(struct object o, const char *key, int64_t ps)
         put_real(o, key, (double)ps / (double)PS_PER_NS);
 }
 
-/* What comparing two runs has to leave out: always, and if their engines differ. */
+static void append_texts(struct object root, const char *key, const char *const *texts)
+{
+    json_t *array = put_array(root, key);
+
+    for (; *texts; texts++)
+        append_text(array, root.failures, *texts);
+}
+
+/* What comparing two runs has to leave out: always, if their engines differ, and if what their
+ * memos knew at the beginning differs. */
 static void put_dependent_keys(struct object root)
 {
     static const char *const host[] = {
-        "wall_s", "cpu_s", "events_per_s", "packet_hops_per_s", "peak_rss_bytes", "engine"};
-    json_t *array = put_array(root, "host_dependent_keys");
+        "wall_s", "cpu_s", "events_per_s", "packet_hops_per_s", "peak_rss_bytes", "engine", NULL};
+    static const char *const engine[] = {"events", NULL};
+    static const char *const memo[] = {"events", "memo", "skipping.executed_events",
+                                       "skipping.reasons", NULL};
 
-    for (size_t i = 0; i < sizeof host / sizeof host[0]; i++)
-        append_text(array, root.failures, host[i]);
-    append_text(put_array(root, "engine_dependent_keys"), root.failures, "events");
+    append_texts(root, "host_dependent_keys", host);
+    append_texts(root, "engine_dependent_keys", engine);
+    append_texts(root, "memo_dependent_keys", memo);
 }
 
 /* Numbers of the pool and of its threads depend on the moment. */
@@ -138,6 +151,8 @@ static void put_head(struct object root, const struct run_record *r)
     put_count(root, "events", r->f->c.events);
     put_count(root, "packet_hops", r->f->c.packet_hops);
     put_real(root, "simulated_s", (double)sim_now_ps(r->s) / (double)PS_PER_S);
+    put(root, "skipping", output_skipping_json(r));
+    put(root, "memo", output_memo_json(r));
 }
 
 static void put_workload(struct object root, const struct workload_figures *f)
@@ -364,6 +379,11 @@ static void put_notes(struct object root, const struct run_record *r)
     if (cfg->buffer_bytes == 0)
         append_text(notes, root.failures,
                     "switch buffers were unlimited: nothing could be dropped");
+    if (r->why_all) {
+        (void)snprintf(text, sizeof text, "nothing was skipped or taken from the memo: %s",
+                       r->why_all);
+        append_text(notes, root.failures, text);
+    }
     if (unfinished) {
         (void)snprintf(text, sizeof text,
                        "%" PRIu64 " flows did not finish; fct.txt and the "

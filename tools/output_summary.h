@@ -5,6 +5,7 @@
 #ifndef WH_OUTPUT_SUMMARY_H
 #define WH_OUTPUT_SUMMARY_H
 
+#include "accel.h"
 #include "figures.h"
 #include "out_file.h"
 #include "output_logs.h"
@@ -22,6 +23,8 @@ struct run_record {
     double wall_s, cpu_s; /* of the simulation itself, without reading and set-up */
     int64_t peak_rss_bytes;
     const struct workload_figures *workload; /* NULL without one */
+    const struct accel *accel;
+    const char *why_all; /* why every packet was executed; NULL: there is nothing to say */
 };
 
 /* output_summary_json - writes the file. Returns 0 or WH_ERR_NOMEM; write errors stay in @o. */

@@ -1,6 +1,7 @@
 /*
  * output_table.c - the result table that a run prints: see output_summary.h.
  */
+#include "output_accel.h"
 #include "output_fct.h"
 #include "output_summary.h"
 #include "output_workload.h"
@@ -66,6 +67,7 @@ static void print_engine(FILE *out, const struct sim *s)
 void output_summary_table(FILE *out, const struct run_record *r)
 {
     const struct figures *f = r->f;
+    const struct saved_hops h = output_saved_hops(r->s);
     const double wall_s = r->wall_s > 0 ? r->wall_s : 1e-9;
     char cc[256];
 
@@ -79,7 +81,8 @@ void output_summary_table(FILE *out, const struct run_record *r)
     print_network(out, &f->c);
     fprintf(out, "simulated       %.9f s\n", (double)sim_now_ps(r->s) / (double)PS_PER_S);
     fprintf(out, "events          %" PRIu64 ", %.3g packet-hops/s, %.2f s\n", f->c.events,
-            (double)f->c.packet_hops / wall_s, r->wall_s);
+            (double)(h.skipped + h.replayed + h.executed) / wall_s, r->wall_s);
+    output_accel_table(out, r);
     print_engine(out, r->s);
     fprintf(out, "output          %s\n", r->dir);
 }

@@ -3,6 +3,7 @@
  */
 #include "run_frame.h"
 
+#include "output_accel.h"
 #include "output_fct.h"
 #include "stop.h"
 #include "usage.h"
@@ -20,6 +21,7 @@ void run_frame_fini(struct run_frame *f)
     out_discard(&f->outputs); /* nothing is left in it after a run */
     run_logs_destroy(f->logs);
     sim_destroy(f->s);
+    accel_fini(&f->accel);
 }
 
 /* ---- files ---- */
@@ -80,8 +82,14 @@ int run_frame_make_sim(struct run_frame *f, struct scenario *sc, const struct wa
                        struct err_info *e)
 {
     const struct sim_hooks hooks = {.ctx = f, .on_poll = run_frame_poll};
-    const int rc = engine_make_sim(sc, &f->o.engine, sink, &f->s, e);
+    int rc;
 
+    f->sink = *sink;
+    f->o.engine.has_logs = run_logs_needs_packets(f->logs);
+    f->why_all = engine_why_all(&f->o.engine, sc);
+    if (!f->o.quiet || accel_is_asked(&f->o.engine.accel))
+        engine_say_all(&f->o.engine, sc, f->err);
+    rc = engine_make_sim(sc, &f->o.engine, sink, &f->accel, &f->s, e);
     if (rc)
         return rc;
     sim_set_hooks(f->s, &hooks);
@@ -101,6 +109,7 @@ void run_frame_end(struct run_frame *f, int rc)
     f->cpu_s = usage_cpu_s() - f->cpu_s;
     f->is_complete = rc == 0;
     progress_end(&f->progress, f->s);
+    accel_save(&f->accel, &f->sink);
     engine_say_serial(&f->o.engine, f->s, f->err);
     if (rc == WH_ERR_INTERRUPTED)
         fprintf(f->err, "wormhole: interrupted by %s; results so far are written\n", stop_name());
@@ -117,11 +126,21 @@ int run_frame_record(const struct run_frame *f, const struct scenario *sc, struc
                                .logs = f->logs,
                                .outputs = &f->outputs,
                                .dir = f->dir,
+                               .accel = &f->accel,
+                               .why_all = f->why_all,
                                .is_complete = f->is_complete,
                                .wall_s = f->wall_s,
                                .cpu_s = f->cpu_s,
                                .peak_rss_bytes = usage_peak_rss_bytes()};
     return figures_collect(figures, f->s);
+}
+
+void run_frame_print(const struct run_frame *f, const struct run_record *record)
+{
+    if (!f->o.quiet)
+        output_summary_table(f->out, record);
+    if (f->o.explains)
+        output_accel_explain(f->out, record);
 }
 
 int run_frame_write_flows(struct run_frame *f)

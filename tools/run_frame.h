@@ -20,6 +20,7 @@ struct run_frame_options {
     const char *out_dir; /* NULL: not given */
     int fct_csv;         /* 0: without */
     struct engine_options engine;
+    int explains; /* also with quiet */
     int quiet;
     enum progress_mode progress;
 };
@@ -32,6 +33,9 @@ struct run_frame {
     struct out_file *fct_csv, *fct_txt, *summary; /* rows of outputs; fct_csv may be NULL */
     struct run_logs *logs;
     struct sim *s; /* owned */
+    struct accel accel;
+    struct warn_sink sink;
+    const char *why_all; /* see engine_why_all */
     struct progress progress;
     double wall_s, cpu_s; /* of the run; its beginnings while it lasts */
     int is_complete;
@@ -54,7 +58,8 @@ int run_frame_open_file(struct run_frame *f, const char *name, struct out_file *
 int run_frame_open_logs(struct run_frame *f, const struct scenario *sc,
                         struct err_info *e) WH_MUST_CHECK;
 
-/* run_frame_make_sim - the simulation of @sc, which gives its topology away, polled and logged. */
+/* run_frame_make_sim - the simulation of @sc, which gives its topology away, polled and logged.
+ * @sink: copied */
 int run_frame_make_sim(struct run_frame *f, struct scenario *sc, const struct warn_sink *sink,
                        struct err_info *e) WH_MUST_CHECK;
 
@@ -62,7 +67,7 @@ int run_frame_make_sim(struct run_frame *f, struct scenario *sc, const struct wa
 int run_frame_poll(void *ctx, struct sim *s);
 
 /* run_frame_begin, run_frame_end - around the run; @rc: what came of it. Says so if a signal ended
- * it. */
+ * it. What the memo has learnt is in its file afterwards. */
 void run_frame_begin(struct run_frame *f);
 void run_frame_end(struct run_frame *f, int rc);
 
@@ -70,6 +75,9 @@ void run_frame_end(struct run_frame *f, int rc);
  * and kept by the record. Returns 0 or WH_ERR_NOMEM. */
 int run_frame_record(const struct run_frame *f, const struct scenario *sc, struct figures *figures,
                      struct run_record *out) WH_MUST_CHECK;
+
+/* run_frame_print - the table of a run, and what --explain asks for. */
+void run_frame_print(const struct run_frame *f, const struct run_record *record);
 
 /* run_frame_write_flows - fct.csv, fct.txt, the ends of the logs. Returns 0 or WH_ERR_NOMEM. */
 int run_frame_write_flows(struct run_frame *f) WH_MUST_CHECK;

@@ -235,7 +235,7 @@ rank 1 {
 recv 100000000000b from 0
 }
 GOAL
-"$WORMHOLE" run --quiet --goal long.goal --topo two_hosts.txt -o interrupted 2>stderr &
+"$WORMHOLE" run --quiet --no-steady --goal long.goal --topo two_hosts.txt -o interrupted 2>stderr &
 sleep 1
 kill -INT $!
 wait $!

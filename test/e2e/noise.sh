@@ -88,8 +88,8 @@ workload:
 YAML
 expect 0 "$WORMHOLE" noise w.yaml -o w
 says stdout "iteration time"
-expect 0 "$WORMHOLE" run w.yaml -o w_a --quiet
-expect 0 "$WORMHOLE" run w.yaml -o w_b --quiet --set workload.compute_jitter=0.001%
+expect 0 "$WORMHOLE" run w.yaml -o w_a --quiet --no-steady
+expect 0 "$WORMHOLE" run w.yaml -o w_b --quiet --no-steady --set workload.compute_jitter=0.001%
 is "$(json w/noise.json "j['base']['iteration_time_s']")" "$(json w_a/summary.json "j['iteration_time_s']")" \
     "iteration time of the undisturbed run"
 is "$(json w/noise.json "j['workload'], 0 < j['floor']['iteration_time']['mean'] < 0.02")" "(True, True)" \

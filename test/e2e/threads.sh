@@ -1,5 +1,6 @@
-# --threads and --engine change nothing but how long it takes: the same bytes in every output, but for
-# the keys that summary.json itself lists. What is wrong is refused in words.
+# --threads change nothing but how long it takes, skipping included, and without skipping nor does
+# --engine: the same bytes in every output, but for the keys that summary.json itself lists. What is
+# wrong is refused in words.
 . "$(dirname "$0")/helpers.bash"
 
 # summary DIR ENGINE... - the summary without what depends on the host; with "other", nor on the engine.
@@ -14,24 +15,27 @@ print(json.dumps(j))
 PY
 }
 
-# same NAME FILES COMMAND... - runs it with 1, 2, 4 threads and serially, and compares the files.
+# same NAME FILES COMMAND... - runs it with 1, 2, 4 threads, and every packet of it in parts and
+# serially, and compares the files.
 same() {
-    local name=$1 files=$2 n f
+    local name=$1 files=$2 n f all="--no-steady --no-memo --quiet"
     shift 2
     for n in 1 2 4 auto; do
         expect 0 "$WORMHOLE" "$@" -o "$name-$n" --threads $n --quiet
     done
-    expect 0 "$WORMHOLE" "$@" -o "$name-serial" --engine serial --quiet
+    expect 0 "$WORMHOLE" "$@" -o "$name-all" --threads 2 $all
+    expect 0 "$WORMHOLE" "$@" -o "$name-serial" --engine serial $all
     expect 0 "$WORMHOLE" "$@" -o "$name-default" --quiet
-    for n in 2 4 auto serial default; do
-        for f in $files; do
+    for f in $files; do
+        for n in 2 4 auto default; do
             cmp "$name-1/$f" "$name-$n/$f" || fail "$name: $f with $n is not that of one thread"
         done
+        cmp "$name-all/$f" "$name-serial/$f" || fail "$name: $f is not the serial engine's"
     done
     for n in 2 4 auto default; do
         is "$(summary "$name-$n")" "$(summary "$name-1")" "$name: summary, $n threads"
     done
-    is "$(summary "$name-serial" other)" "$(summary "$name-1" other)" "$name: summary, serial"
+    is "$(summary "$name-serial" other)" "$(summary "$name-all" other)" "$name: summary, serial"
     is "$(json "$name-4/summary.json" "j['engine']['kind'], j['engine']['threads']")" \
         "('partitioned', 4)" "$name: engine"
     is "$(json "$name-serial/summary.json" "j['engine']['kind'], j['engine']['threads']")" \
@@ -88,6 +92,8 @@ l1: recv 70000b from 2 tag 1
 }
 GOAL
 same goal "fct.csv fct.txt ranks.csv trace.json" run --goal ping.goal --topo pairs.yaml
+is "$(json goal-1/summary.json "j['skipping']['on'], j['memo']['lens']")" "(True, 'exact')" \
+    "skipping and memo with a workload of another tool"
 
 # The other commands.
 for n in 1 3; do
@@ -112,7 +118,7 @@ expect 0 "$WORMHOLE" run logged.yaml -o logged --threads 2
 says stderr "the serial engine was used"
 expect 0 "$WORMHOLE" run logged.yaml -o logged --quiet
 [ -s stderr ] && fail "a log alone is worth a message about the engine"
-cmp logged/fct.csv pairs-1/fct.csv || fail "a log changes the results"
+cmp logged/fct.csv pairs-all/fct.csv || fail "a log changes the results"
 
 for bad in 0 65 -1 two 1.5 ""; do
     expect 2 "$WORMHOLE" run pairs.yaml -o bad --threads "$bad"

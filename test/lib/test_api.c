@@ -4,7 +4,10 @@
 #include "wormhole.h"
 
 #include <criterion/criterion.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define US INT64_C(1000000)
 #define GBPS INT64_C(1000000000)
@@ -499,5 +502,115 @@ Test(api, engines_out_of_range_or_too_late_are_refused)
     cr_expect_eq(wh_set_engine(s, WH_ENGINE_PARTITIONED, 64), 0);
     cr_assert_eq(wh_start(s), 0);
     cr_expect_eq(wh_set_engine(s, WH_ENGINE_SERIAL, 1), WH_STATUS_STATE);
+    wh_destroy(s);
+}
+
+/* Two long messages, one after the other, from different hosts to the same one. */
+static void play_long(int is_steady, int has_memo, const char *path, struct diary *d,
+                      struct wh_savings *savings)
+{
+    struct entry a = {d, "a"}, b = {d, "b"};
+
+    *d = (struct diary){.s = make()};
+    cr_assert_eq(wh_set(d->s, "ack", "charged"), 0);
+    cr_assert_eq(wh_set_steady(d->s, is_steady, 0), 0);
+    cr_assert_eq(wh_set_memo(d->s, has_memo, path, 0), 0);
+    wh_get_savings(d->s, savings);
+    cr_assert_eq(savings->skips, 0, "before the start");
+    cr_assert_eq(wh_send(d->s, 0, 1, 50000000, 5, note, NULL, &a), 0);
+    cr_assert_eq(wh_run(d->s), 0, "%s", wh_error_message(d->s));
+    cr_assert_eq(wh_send(d->s, 2, 1, 50000000, 5, note, NULL, &b), 0);
+    cr_assert_eq(wh_run(d->s), 0, "%s", wh_error_message(d->s));
+    cr_assert_eq(d->count, 2);
+    wh_get_savings(d->s, savings);
+    wh_destroy(d->s);
+}
+
+Test(api, neither_skipping_nor_a_memo_unless_asked_for)
+{
+    struct diary d = {.s = make()};
+    struct entry a = {&d, "a"};
+    struct wh_savings k;
+
+    cr_assert_eq(wh_send(d.s, 0, 1, 50000000, 5, note, NULL, &a), 0);
+    cr_assert_eq(wh_run(d.s), 0);
+    wh_get_savings(d.s, &k);
+    cr_expect(!k.skips && !k.skipped_hops && !k.memo_lookups && !k.replayed_hops);
+    wh_destroy(d.s);
+}
+
+Test(api, skipping_saves_packets_and_keeps_the_time)
+{
+    struct diary all, d;
+    struct wh_savings none, k;
+
+    play_long(0, 0, NULL, &all, &none);
+    cr_expect_eq(none.skips, 0);
+    play_long(1, 0, NULL, &d, &k);
+    cr_expect_gt(k.skips, 0);
+    cr_expect_gt(k.skipped_packets, 50000); /* of 100,000 */
+    for (int i = 0; i < 2; i++)
+        cr_expect_float_eq((double)d.time_ps[i], (double)all.time_ps[i],
+                           0.01 * (double)all.time_ps[i], "message %d", i);
+}
+
+Test(api, a_memo_changes_nothing_and_is_kept_in_its_file)
+{
+    char path[] = "/tmp/wh-api-memo-XXXXXX", lock[sizeof path + 8];
+    struct diary without, d;
+    struct wh_savings k;
+    const int fd = mkstemp(path);
+
+    cr_assert_geq(fd, 0);
+    (void)close(fd);
+    (void)unlink(path);
+    play_long(1, 0, NULL, &without, &k);
+    for (int run = 0; run < 2; run++) {
+        play_long(1, 1, path, &d, &k);
+        cr_expect_gt(k.memo_lookups, 0);
+        cr_expect(run == 0 || k.memo_hits == k.memo_lookups, "run %d: %llu of %llu", run,
+                  (unsigned long long)k.memo_hits, (unsigned long long)k.memo_lookups);
+        for (int i = 0; i < 2; i++)
+            cr_expect_eq(d.time_ps[i], without.time_ps[i], "run %d, message %d", run, i);
+    }
+    (void)snprintf(lock, sizeof lock, "%s-lock", path);
+    (void)unlink(path);
+    (void)unlink(lock);
+}
+
+static void count_warning(void *arg, const char *text)
+{
+    cr_expect(strstr(text, "without its file"), "%s", text);
+    ++*(int *)arg;
+}
+
+Test(api, a_memo_goes_without_a_file_that_it_cannot_use)
+{
+    struct diary d = {.s = make()};
+    struct entry a = {&d, "a"};
+    int warnings = 0;
+
+    wh_set_warning(d.s, count_warning, &warnings);
+    cr_assert_eq(wh_set_memo(d.s, 1, "/nowhere/at/all", 0), 0);
+    cr_assert_eq(wh_send(d.s, 0, 1, 100000, 5, note, NULL, &a), 0);
+    cr_assert_eq(wh_run(d.s), 0, "%s", wh_error_message(d.s));
+    cr_expect_eq(d.count, 1);
+    cr_expect_eq(warnings, 1);
+    wh_destroy(d.s);
+}
+
+Test(api, skipping_and_memo_out_of_range_or_too_late_are_refused)
+{
+    struct wh_sim *s = make();
+    char path[4096];
+
+    memset(path, 'x', sizeof path - 1);
+    path[sizeof path - 1] = '\0';
+    cr_expect_eq(wh_set_steady(s, 1, 0.6), WH_STATUS_INPUT);
+    cr_expect_eq(wh_set_steady(s, 1, -0.1), WH_STATUS_INPUT);
+    cr_expect_eq(wh_set_memo(s, 1, path, 0), WH_STATUS_INPUT);
+    cr_assert_eq(wh_start(s), 0);
+    cr_expect_eq(wh_set_steady(s, 1, 0.01), WH_STATUS_STATE);
+    cr_expect_eq(wh_set_memo(s, 1, NULL, 0), WH_STATUS_STATE);
     wh_destroy(s);
 }

@@ -112,6 +112,30 @@ Test(detect, a_lone_hpcc_flow_is_watched_for_longer_and_in_longer_bins)
     detect_destroy(d);
 }
 
+/* When a lone HPCC flow of @size_bytes is frozen. */
+static int64_t hpcc_frozen_at_ps(int64_t size_bytes)
+{
+    struct detect *d = create();
+    struct detect_params p = trace_params(CC_HPCC);
+    struct detect_verdict v;
+    struct trace t;
+
+    trace_init(&t, 100000000000);
+    trace_add(&t, size_bytes, 87 * GBPS);
+    cr_assert_eq(trace_begin(&t, d, &p), 0);
+    cr_assert_eq(trace_watch(&t, d, PS_PER_MS, &v), 1);
+    detect_destroy(d);
+    return t.now_ps;
+}
+
+/* 18 round trips are less than 1/128 of 18 ms, 28 are enough for any. */
+Test(detect, a_long_skip_of_hpcc_waits_until_the_start_is_forgotten)
+{
+    cr_assert_eq(hpcc_frozen_at_ps(100 * MB), 18 * RTT_PS);
+    cr_assert_eq(hpcc_frozen_at_ps(200 * MB), 28 * RTT_PS);
+    cr_assert_eq(hpcc_frozen_at_ps(20000 * MB), 28 * RTT_PS);
+}
+
 Test(detect, the_empty_first_round_trip_is_left_out)
 {
     struct detect *d = create();
@@ -273,6 +297,96 @@ Test(detect, a_lone_flow_that_may_still_climb_is_not_frozen_at_once)
     trace_init(&t, 100000000000);
     trace_add(&t, 400 * MB, 86 * GBPS)->asked_share = 0.95;
     cr_assert_eq(reason_at(&t, CC_HPCC, PS_PER_MS), DETECT_STEADY);
+}
+
+/* Beside others it starved; now its packets come in steps too rare for any window. */
+Test(detect, a_flow_of_few_packets_has_no_rate)
+{
+    struct trace t;
+
+    trace_init(&t, 100000000000);
+    trace_add(&t, 400 * MB, 0.05 * GBPS);
+    cr_assert_eq(reason_at(&t, CC_SWIFT, 600 * PS_PER_US), DETECT_IDLE);
+    trace_init(&t, 100000000000);
+    trace_add(&t, 400 * MB, 0.05 * GBPS);
+    trace_add(&t, 400 * MB, 90 * GBPS);
+    cr_assert_eq(reason_at(&t, CC_SWIFT, 300 * PS_PER_US), DETECT_IDLE);
+}
+
+static struct trace two_paths(double first_bps, double second_bps)
+{
+    struct trace t;
+
+    trace_init(&t, 100000000000);
+    t.port_count = 2;
+    t.port_rate_bps[1] = 100000000000;
+    trace_add(&t, 100 * MB, first_bps);
+    trace_add(&t, 100 * MB, second_bps)->path[0] = 1;
+    return t;
+}
+
+/* What joins them is a buffer, or the way of acknowledgements. */
+Test(detect, flows_that_do_not_hold_each_other_back_are_frozen_after_their_bins)
+{
+    static const enum cc_kind slow[] = {CC_DCQCN, CC_TIMELY};
+
+    for (size_t i = 0; i < sizeof slow / sizeof *slow; i++) {
+        struct detect *d = create();
+        struct detect_params p = trace_params(slow[i]);
+        struct detect_verdict v;
+        struct trace t = two_paths(90 * GBPS, 94 * GBPS), plain = t;
+
+        cr_assert_eq(trace_begin(&t, d, &p), 0);
+        cr_assert_eq(trace_watch(&t, d, PS_PER_MS, &v), 1);
+        cr_assert_leq(t.now_ps, 10 * RTT_PS);
+        trace_skip(&t, d, v.skip_ps, v.skip_bytes);
+        while (!trace_is_over(&t))
+            trace_advance(&t, t.now_ps + RTT_PS);
+        cr_assert_eq(t.flow[1].end_ps, plain_end_ps(&plain, 1));
+        detect_destroy(d);
+    }
+}
+
+static void step(struct trace *t, struct detect *d)
+{
+    trace_advance(t, detect_next_sample_ps(d));
+    trace_sample(t, d);
+}
+
+/* As often as the evidence was taken: whoever asks more often sees a quiet window sooner. */
+Test(detect, the_general_rule_is_tried_32_times_a_window)
+{
+    struct detect *d = create();
+    struct detect_params p = trace_params(CC_TIMELY); /* 2 ms; bins of 6.3 us, later of 12.6 us */
+    struct trace t;
+    uint32_t tried = 0;
+
+    trace_init(&t, 100000000000);
+    trace_add(&t, 400 * MB, 60 * GBPS);
+    trace_add(&t, 400 * MB, 30 * GBPS);
+    cr_assert_eq(trace_begin(&t, d, &p), 0);
+    while (t.now_ps < 2100 * PS_PER_US)
+        step(&t, d);
+    while (t.now_ps < 4100 * PS_PER_US) {
+        struct detect_verdict v;
+
+        step(&t, d);
+        detect_decide(d, t.now_ps, &v);
+        tried += v.reason == DETECT_SPREAD;
+    }
+    cr_assert(tried >= 28 && tried <= 36, "%u times", tried);
+    detect_destroy(d);
+}
+
+Test(detect, flows_that_have_half_of_their_path_are_not)
+{
+    struct trace t = two_paths(90 * GBPS, 47 * GBPS);
+
+    cr_assert_neq(reason_at(&t, CC_DCQCN, PS_PER_MS), DETECT_STEADY);
+    t = two_paths(90 * GBPS, 88 * GBPS);
+    t.flow[1].swing = 0.1;
+    t.flow[1].swing_ps = 60 * PS_PER_US;
+    cr_assert_neq(reason_at(&t, CC_DCQCN, PS_PER_MS), DETECT_STEADY);
 }
 
 Test(detect, a_swing_much_shorter_than_the_window_is_steady_and_averaged)

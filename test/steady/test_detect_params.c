@@ -67,7 +67,8 @@ Test(detect_params, measured_values_come_out_where_they_were_measured)
             cr_assert_eq(p.own_rate, rows[i].own_rate);
             cr_assert_eq(p.batch_count, rows[i].batches);
             cr_assert_eq(p.guard_ps, 5 * rtt_ps);
-            cr_assert_eq(p.lone_bins, 0);
+            cr_assert_float_eq((double)p.decide_ps, (double)p.window_ps[0] / 32, 1);
+            cr_assert_eq(p.lone_bins, rows[i].spec.cc == CC_HPCC ? 12 : 4);
             cr_assert_leq(p.bin_ps * p.batch_count, p.window_ps[0]);
         }
 }
@@ -82,9 +83,19 @@ Test(detect_params, lone_flows_have_short_bins)
     cr_assert_eq(dctcp.bin_ps, STAR_RTT_PS);
     cr_assert_eq(dctcp.lone_bins, 4);
     cr_assert_float_eq(dctcp.lone_tolerance, 0.005, 1e-12);
-    cr_assert_float_eq((double)hpcc.bin_ps, 8e6, 0.1e6);
+    cr_assert_eq(hpcc.bin_ps, 2 * STAR_RTT_PS);
     cr_assert_eq(hpcc.lone_bins, 8);
     cr_assert_float_eq(hpcc.lone_tolerance, 0.01, 1e-12);
+    cr_assert_eq(hpcc.lone_patience_ps, 28 * STAR_RTT_PS);
+    cr_assert_eq(dctcp.lone_patience_ps, 0);
+    cr_assert(isinf(dctcp.lone_kappa));
+}
+
+Test(detect_params, the_budget_decides_when_to_be_patient)
+{
+    const struct detect_spec s = {.cc = CC_HPCC, .error_budget = 0.005};
+
+    cr_assert_float_eq(plan(&s, 1, STAR_RTT_PS, 100 * GBPS).lone_kappa, 64, 1e-9);
 }
 
 Test(detect_params, windows_follow_round_trip_timer_and_increase)

@@ -81,6 +81,10 @@ Test(bench_options, bad_lines_are_refused_by_name)
         {"all_reduce --algorithm best", "'best'"},
         {"all_reduce --payload 65001B", "65000B"},
         {"all_reduce --nonsense 1", "nonsense"},
+        {"all_reduce --error-budget 0", "--error-budget"},
+        {"all_reduce --memo fcg", "'fcg'"},
+        {"all_reduce --memo-file m", "--memo-file"},
+        {"all_reduce --theta 5%", "--theta"},
     };
     struct bench_options o;
     struct err_info e;
@@ -89,4 +93,17 @@ Test(bench_options, bad_lines_are_refused_by_name)
         cr_expect_eq(parse(rows[i].line, &o, &e), WH_ERR_INPUT, "'%s'", rows[i].line);
         cr_expect(strstr(e.text, rows[i].says), "'%s': '%s'", rows[i].line, e.text);
     }
+}
+
+Test(bench_options, nothing_is_skipped_unless_asked_for)
+{
+    struct bench_options o;
+    struct err_info e;
+
+    cr_assert_eq(parse("all_reduce", &o, &e), 0, "%s", e.text);
+    cr_expect_eq(o.engine.accel.steady, ACCEL_OFF);
+    cr_expect_eq(o.engine.accel.memo, ACCEL_OFF);
+    cr_assert_eq(parse("all_reduce --steady --memo exact", &o, &e), 0, "%s", e.text);
+    cr_expect_eq(o.engine.accel.steady, ACCEL_ON);
+    cr_expect_eq(o.engine.accel.memo, ACCEL_ON);
 }

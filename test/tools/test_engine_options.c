@@ -64,16 +64,18 @@ static const char *said(const struct engine_options *o, struct sim_engine_stats 
     struct scenario sc = two_hosts();
     struct err_info e = {.text = ""};
     FILE *f = fmemopen(text, text_bytes, "w");
+    struct accel accel = {.memo = NULL};
     struct sim *s;
 
     memset(text, 0, text_bytes);
     cr_assert_not_null(f);
-    cr_assert_eq(engine_make_sim(&sc, o, NULL, &s, &e), 0, "%s", e.text);
+    cr_assert_eq(engine_make_sim(&sc, o, NULL, &accel, &s, &e), 0, "%s", e.text);
     fix_run(s);
     sim_engine_stats(s, st);
     engine_say_serial(o, s, f);
     (void)fclose(f);
     sim_destroy(s);
+    accel_fini(&accel);
     scenario_fini(&sc);
     return text;
 }
@@ -108,4 +110,53 @@ Test(engine_options, serial_alone_is_nothing_to_talk_about)
     engine_options_init(&o);
     cr_assert_eq(engine_parse_kind("serial", &o, &e), 0);
     cr_expect_str_eq(said(&o, &st, text, sizeof text), "");
+}
+
+/* What a simulation of two hosts is given. */
+static struct accel given(const struct engine_options *o, int is_hpcc)
+{
+    struct scenario sc = two_hosts();
+    struct err_info e = {.text = ""};
+    struct accel accel = {.memo = NULL}, seen;
+    struct sim *s;
+
+    sc.is_hpcc = is_hpcc;
+    cr_assert_eq(engine_make_sim(&sc, o, NULL, &accel, &s, &e), 0, "%s", e.text);
+    fix_run(s);
+    seen = accel;
+    sim_destroy(s);
+    accel_fini(&accel);
+    scenario_fini(&sc);
+    return seen;
+}
+
+Test(engine_options, skipping_and_memo_go_by_the_input)
+{
+    struct engine_options o;
+    struct err_info e = {.text = ""};
+
+    engine_options_init(&o);
+    cr_expect(given(&o, 0).has_steady && given(&o, 0).has_memo, "a scenario");
+    cr_expect(!given(&o, 1).has_steady && !given(&o, 1).has_memo, "an HPCC configuration");
+    cr_expect_null(engine_why_all(&o, &(struct scenario){.is_hpcc = 0}));
+    cr_assert_eq(accel_parse(ACCEL_STEADY, NULL, &o.accel, &e), 0);
+    cr_expect(given(&o, 1).has_steady && !given(&o, 1).has_memo, "what was asked for");
+    cr_assert_eq(accel_parse(ACCEL_NO_STEADY, NULL, &o.accel, &e), 0);
+    cr_expect(!given(&o, 0).has_steady && given(&o, 0).has_memo, "what was declined");
+}
+
+Test(engine_options, where_every_packet_is_needed_nothing_is_skipped)
+{
+    const struct scenario sc = {.is_hpcc = 0}, hpcc = {.is_hpcc = 1};
+    struct engine_options o;
+
+    engine_options_init(&o);
+    o.has_logs = 1;
+    cr_expect(!given(&o, 0).has_steady && !given(&o, 0).has_memo);
+    cr_expect(strstr(engine_why_all(&o, &sc), "logs"));
+    cr_expect_null(engine_why_all(&o, &hpcc), "nothing would have been skipped");
+    o.has_logs = 0;
+    o.engine.kind = ENGINE_SERIAL;
+    cr_expect(!given(&o, 0).has_steady && !given(&o, 0).has_memo);
+    cr_expect(strstr(engine_why_all(&o, &sc), "serial"));
 }

@@ -53,7 +53,59 @@ Test(options, defaults_are_as_documented)
     cr_assert_eq(o.engine.engine.threads, engine_processors());
     cr_assert(!o.engine.is_threads_given && !o.engine.is_engine_given);
     cr_assert_eq(o.quiet, 0);
+    cr_assert_eq(o.explains, 0);
+    cr_assert_eq(o.engine.accel.steady, ACCEL_BY_INPUT);
+    cr_assert_eq(o.engine.accel.memo, ACCEL_BY_INPUT);
     cr_assert_eq(o.progress, PROGRESS_AUTO);
+}
+
+Test(options, skipping_and_memo_are_options_of_run)
+{
+    struct line l;
+    struct run_options o;
+    struct err_info e;
+
+    cr_assert_eq(parse_run("run s.yaml --steady --error-budget 2% --memo exact --memo-file m "
+                           "--memo-size 2GiB --explain --steady-kappa none",
+                           &l, &o, &e),
+                 0, "%s", e.text);
+    cr_assert_eq(o.engine.accel.steady, ACCEL_ON);
+    cr_assert_eq(o.engine.accel.memo, ACCEL_ON);
+    cr_assert_str_eq(o.engine.accel.memo_path, "m");
+    cr_assert_eq(o.engine.accel.memo_bytes_max, INT64_C(2) << 30);
+    cr_assert_float_eq(o.engine.accel.spec.error_budget, 0.02, 1e-12);
+    cr_assert_eq(o.explains, 1);
+    cr_assert_eq(parse_run("run s.yaml --no-steady --memo off", &l, &o, &e), 0, "%s", e.text);
+    cr_assert_eq(o.engine.accel.steady, ACCEL_OFF);
+    cr_assert_eq(o.engine.accel.memo, ACCEL_OFF);
+    cr_assert_eq(parse_run("run s.yaml --theta 5%", &l, &o, &e), WH_ERR_INPUT);
+    cr_assert(strstr(e.text, "--theta"), "%s", e.text);
+}
+
+Test(options, noise_always_runs_every_packet_and_scaling_with_the_serial_engine)
+{
+    struct line l;
+    struct noise_options n;
+    struct scaling_options s;
+    struct err_info e = {.text = ""};
+
+    cut(&l, "noise s.yaml");
+    cr_assert_eq(options_parse_noise(l.argc, l.argv, &n, &e), 0, "%s", e.text);
+    cr_assert_eq(n.engine.accel.steady, ACCEL_OFF);
+    cr_assert_eq(n.engine.accel.memo, ACCEL_OFF);
+    cut(&l, "noise s.yaml --steady");
+    cr_assert_eq(options_parse_noise(l.argc, l.argv, &n, &e), WH_ERR_INPUT);
+    cut(&l, "scaling s.yaml --no-memo");
+    cr_assert_eq(options_parse_scaling(l.argc, l.argv, &s, &e), 0, "%s", e.text);
+    cr_assert_eq(s.accel.steady, ACCEL_BY_INPUT);
+    cr_assert_eq(s.accel.memo, ACCEL_OFF);
+    cut(&l, "scaling s.yaml --engine-check");
+    cr_assert_eq(options_parse_scaling(l.argc, l.argv, &s, &e), 0, "%s", e.text);
+    cr_assert_eq(s.accel.steady, ACCEL_OFF);
+    cut(&l, "scaling s.yaml --engine-check --steady");
+    cr_assert_eq(options_parse_scaling(l.argc, l.argv, &s, &e), WH_ERR_INPUT);
+    cut(&l, "scaling s.yaml --memo-file m");
+    cr_assert_eq(options_parse_scaling(l.argc, l.argv, &s, &e), WH_ERR_INPUT);
 }
 
 Test(options, all_run_options_are_taken_in_any_order)

@@ -1,5 +1,5 @@
 /*
- * replay.c - episodes that have been seen before are not executed again.
+ * episode.c - episodes that have been seen before are not executed again.
  *
  * An episode is the life of a partition from one control event that touches it to the next; one
  * that ends by a completion or a delivery of its own is a function of the state it began with,
@@ -209,9 +209,10 @@ static void remember(struct part *p, const struct snapshot_map *m)
     }
 }
 
-static int64_t base_of(const struct part *p)
+/* INT stamps can only be moved by whole ns. */
+static int64_t base_of(const struct part *p, int64_t local_ps)
 {
-    return p->now / PS_PER_NS * PS_PER_NS;
+    return p->int_rec ? local_ps / PS_PER_NS * PS_PER_NS : local_ps;
 }
 
 /* The end of the episode, global. */
@@ -282,7 +283,7 @@ static void begin(struct part *p)
     }
     key->count = 0;
     snapshot_map(p, &m);
-    snapshot_save(p, &m, base_of(p), 1, key);
+    snapshot_save(p, &m, base_of(p, p->now), 1, key);
     s->memo_lookups++;
     hash = s->memo.hash(key->at, key->count);
     p->known = s->memo.lookup(s->memo.ctx, hash, key->at, key->count);
@@ -354,7 +355,7 @@ static void save_value(struct part *p, const struct snapshot_map *m, struct byte
 
         bytes_put(out, &n, sizeof n);
     }
-    snapshot_save(p, m, r->at.local_ps / PS_PER_NS * PS_PER_NS, 0, out);
+    snapshot_save(p, m, base_of(p, r->at.local_ps), 0, out);
 }
 
 /* All notes of the episode are of its last instant, or it is no episode. */
@@ -492,7 +493,7 @@ static void adopt(struct part *p)
 {
     const struct moved *v = p->known.bytes;
     const struct moved_flow *f = (const struct moved_flow *)(v + 1);
-    const int64_t base = base_of(p);
+    const int64_t base = base_of(p, p->now);
     const int64_t local = p->now + v->local_ps;
     const struct moved_port *o;
     const struct moved_note *n;
