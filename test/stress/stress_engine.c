@@ -5,12 +5,15 @@
  * partitions, which flows between racks join and which come apart again. Hooks add flows. Every
  * round of two partitions or more is shared, worth it or not, so that what is handed from thread to
  * thread between rounds is handed on as often as can be. A digest of all results must be that of
- * the serial engine.
+ * the serial engine; where steady partitions are skipped and episodes replayed, that of one thread
+ * without a memo.
  * Usage: stress_engine [factor on the number of simulations]
  */
+#include "memo.h"
 #include "random_sim.h"
 #include "rng.h"
 #include "sim_fixture.h"
+#include "steady.h"
 #include "units.h"
 
 #include <stdio.h>
@@ -28,6 +31,7 @@ struct play {
     uint64_t seed;
     struct sim *(*make)(uint64_t seed);
     int reacts;
+    int is_accelerated; /* skips, and has a memo */
 };
 
 /* Over all plays: what the test is about has to happen. */
@@ -84,38 +88,67 @@ static void on_complete(void *ctx, struct sim *s, uint32_t flow, int64_t now_ps)
 
 /* ---- one of them, executed ---- */
 
-static uint64_t run_as(const struct play *p, const struct sim_engine *engine,
+/* What acts on a simulation while it runs. */
+struct helpers {
+    struct steady steady;
+    struct memo *memo;
+};
+
+static void accelerate(struct sim *s, uint32_t threads, int has_memo, struct helpers *h)
+{
+    const struct detect_spec spec = {.error_budget = 0.1};
+    const struct memo_options o = {.worker_count = threads};
+    struct watch_ops watch;
+    struct memo_ops memo;
+
+    check(!steady_init(&h->steady, sim_config(s), &spec, NULL), "no detector");
+    steady_ops(&h->steady, &watch);
+    check(!sim_set_watch(s, &watch), "the detector is refused");
+    if (!has_memo)
+        return;
+    check(!memo_create(&h->memo, &o, NULL), "no memo");
+    memo_ops(h->memo, &memo);
+    check(!sim_set_memo(s, &memo), "the memo is refused");
+}
+
+static uint64_t run_as(const struct play *p, const struct sim_engine *engine, int has_memo,
                        struct sim_engine_stats *st)
 {
     const struct sim_hooks hooks = {.on_complete = on_complete};
     const struct sim_probe probe = {.has_times = p->seed % 2 == 0, .shares_all = 1};
     struct sim *s = p->make(p->seed);
+    struct helpers h = {.memo = NULL};
     uint64_t digest;
 
     check(!sim_set_engine(s, engine) && !sim_set_probe(s, &probe), "seed %llu",
           (unsigned long long)p->seed);
     if (p->reacts)
         sim_set_hooks(s, &hooks);
+    if (p->is_accelerated)
+        accelerate(s, engine->threads, has_memo, &h);
     fix_run(s);
     sim_engine_stats(s, st);
     digest = fix_digest(s);
     sim_destroy(s);
+    memo_destroy(h.memo);
     return digest;
 }
 
 static void play(const struct play *p, uint32_t threads, struct sums *sums)
 {
+    const struct sim_engine yardstick = {p->is_accelerated ? ENGINE_PARTITIONED : ENGINE_SERIAL, 1};
+    const struct sim_engine engine = {ENGINE_PARTITIONED, threads};
     struct sim_engine_stats st;
-    const uint64_t serial = run_as(p, &(struct sim_engine){ENGINE_SERIAL, 1}, &st);
-    const uint64_t parallel = run_as(p, &(struct sim_engine){ENGINE_PARTITIONED, threads}, &st);
+    const uint64_t expected = run_as(p, &yardstick, 0, &st);
+    const uint64_t parallel = run_as(p, &engine, 1, &st);
 
     sums->shared_rounds += st.shared_rounds;
     sums->joins += st.joins;
     sums->splits += st.splits;
-    if (parallel == serial)
+    if (parallel == expected)
         return;
     sums->wrong++;
-    fprintf(stderr, "%s, seed %llu: results on %u threads are not those of the serial engine\n",
+    fprintf(stderr, "%s, seed %llu: results on %u threads are not those of the yardstick\n",
             p->name, (unsigned long long)p->seed, threads);
 }
 
@@ -141,11 +174,13 @@ int main(int argc, char **argv)
     const uint64_t sims = factor * RANDOM_SIMS, racks = factor * RACK_SIMS;
     struct sums all = {.wrong = 0};
 
-    play_all(&(struct play){"random", 21001, make_random, 0}, sims, 4, &all);
-    play_all(&(struct play){"random, reacting", 22001, make_random, 1}, sims, 4, &all);
-    play_all(&(struct play){"links fail", 23001, make_failing, 0}, sims, 4, &all);
-    play_all(&(struct play){"racks", 24001, make_racks, 1}, racks, 4, &all);
-    play_all(&(struct play){"racks, more threads", 25001, make_racks, 1}, racks, 7, &all);
+    play_all(&(struct play){"random", 21001, make_random, 0, 0}, sims, 4, &all);
+    play_all(&(struct play){"random, reacting", 22001, make_random, 1, 0}, sims, 4, &all);
+    play_all(&(struct play){"links fail", 23001, make_failing, 0, 0}, sims, 4, &all);
+    play_all(&(struct play){"racks", 24001, make_racks, 1, 0}, racks, 4, &all);
+    play_all(&(struct play){"racks, more threads", 25001, make_racks, 1, 0}, racks, 7, &all);
+    play_all(&(struct play){"random, accelerated", 26001, make_random, 1, 1}, sims, 4, &all);
+    play_all(&(struct play){"racks, accelerated", 27001, make_racks, 1, 1}, racks, 4, &all);
     if (all.shared_rounds > 1000 && all.joins > 100 && all.splits > 100)
         return all.wrong != 0;
     fprintf(stderr, "hardly a shared round, join or split: nothing is tested\n");
