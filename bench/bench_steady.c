@@ -7,7 +7,7 @@
  *
  * A row is one kind of scenario under one congestion control and size; a summary row pools those of
  * a class: alone (one flow at a time), chosen and check (the kinds that the rules of steady/ were
- * chosen on and checked on), own (of this program, which no parameter was chosen on), shared (the
+ * chosen on and checked on), own (of this program, which no window was chosen on), shared (the
  * last three together).
  *
  *   err_mean, err_p99    |FCT with - FCT without| / FCT without, over flows

@@ -105,6 +105,8 @@ void ack_charge_drop(struct sim *s, uint32_t flow)
 {
     set_share(s, &s->tx[flow], 0);
     s->charge_changed = 1;
+    if (!s->is_serial)
+        flow_gone(s, flow);
 }
 
 static void share_of_members(struct sim *s, const struct part *p)

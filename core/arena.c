@@ -25,3 +25,12 @@ void arena_release(void *p, size_t bytes)
     if (p)
         munmap(p, bytes);
 }
+
+void arena_forget(void *p, size_t from, size_t to)
+{
+    const size_t page = 4096; /* the smallest there is: a hint may be cut too fine, not too wide */
+    const size_t first = (from + page - 1) / page * page, end = to / page * page;
+
+    if (first < end)
+        madvise((char *)p + first, end - first, MADV_DONTNEED);
+}

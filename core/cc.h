@@ -41,6 +41,10 @@ struct cc_ops {
     int64_t (*window_limit)(const struct sim *s, const struct flow_tx *t);
     /* moves the local times in the state by @delta_ps, a multiple of 1 ns; NULL: it holds none */
     void (*rebase)(void *state, int64_t delta_ps);
+    /* The flow went on as it was for @elapsed_ps and @packets that were not executed: moves what in
+     * the state goes on moving meanwhile, without effect until something changes. NULL: nothing. */
+    void (*on_skip)(struct part *p, uint32_t flow, void *state, int64_t elapsed_ps,
+                    int64_t packets);
 };
 
 extern const struct cc_ops cc_none, cc_dcqcn, cc_hpcc, cc_timely, cc_dctcp, cc_swift;

@@ -158,9 +158,22 @@ static void rebase(void *state, int64_t delta_ps)
         d->increase_at += delta_ps;
 }
 
+/* While no CNP comes alpha decays; in a flow at line rate that has no other effect. */
+static void on_skip(struct part *p, uint32_t flow, void *state, int64_t elapsed_ps, int64_t packets)
+{
+    const int64_t step = p->s->cfg.dcqcn.alpha_resume_ps;
+    struct dcqcn *d = state;
+
+    (void)flow;
+    (void)packets;
+    if (d->started && d->check_at == TIME_NEVER && d->increase_at == TIME_NEVER)
+        d->alpha_next -= elapsed_ps / step * step;
+}
+
 const struct cc_ops cc_dcqcn = {.name = "dcqcn",
                                 .state_bytes = sizeof(struct dcqcn),
                                 .on_start = on_start,
                                 .on_ack = on_ack,
                                 .on_timer = on_timer,
-                                .rebase = rebase};
+                                .rebase = rebase,
+                                .on_skip = on_skip};

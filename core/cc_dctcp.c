@@ -70,5 +70,32 @@ static void on_ack(struct part *p, uint32_t flow, void *state, const struct cc_a
     }
 }
 
-const struct cc_ops cc_dctcp = {
-    .name = "dctcp", .state_bytes = sizeof(struct dctcp), .on_start = on_start, .on_ack = on_ack};
+/* By squaring: the same bits everywhere. */
+static double power(double x, int64_t n)
+{
+    double y = 1;
+
+    for (; n > 0; n >>= 1) {
+        y *= n & 1 ? x : 1;
+        x *= x;
+    }
+    return y;
+}
+
+/* Where nothing is marked alpha decays, and the next cut is as deep as it has decayed. */
+static void on_skip(struct part *p, uint32_t flow, void *state, int64_t elapsed_ps, int64_t packets)
+{
+    const struct flow_tx *t = &p->tx[flow];
+    struct dctcp *d = state;
+
+    (void)elapsed_ps;
+    if (d->marks || d->in_cwr || d->batch < 1 || t->rate_bps < t->max_rate_bps)
+        return;
+    d->alpha *= power(1 - p->s->cfg.dctcp.gain, packets / d->batch);
+}
+
+const struct cc_ops cc_dctcp = {.name = "dctcp",
+                                .state_bytes = sizeof(struct dctcp),
+                                .on_start = on_start,
+                                .on_ack = on_ack,
+                                .on_skip = on_skip};

@@ -118,6 +118,22 @@ static void rebase(void *state, int64_t delta_ps)
         w->last_decrease += delta_ps;
 }
 
+/* Where the window does not bind it grows, by ai / cwnd a packet: by the integral of that. */
+static void on_skip(struct part *p, uint32_t flow, void *state, int64_t elapsed_ps, int64_t packets)
+{
+    const struct flow_tx *t = &p->tx[flow];
+    const double most = max_cwnd(p->s, t);
+    struct swift *w = state;
+    double cwnd;
+
+    (void)elapsed_ps;
+    if (t->rate_bps < t->max_rate_bps || t->snd_nxt - t->snd_una + p->s->cfg.payload_bytes > t->win)
+        return;
+    cwnd = sqrt(w->cwnd * w->cwnd + 2 * p->s->cfg.swift.ai_packets * (double)packets);
+    w->cwnd = cwnd < most ? cwnd : most;
+    apply(p, flow, w, t->base_rtt_ps);
+}
+
 const struct cc_ops cc_swift = {.name = "swift",
                                 .state_bytes = sizeof(struct swift),
                                 .header_bytes = 8,
@@ -125,4 +141,5 @@ const struct cc_ops cc_swift = {.name = "swift",
                                 .on_ack = on_ack,
                                 .on_timeout = on_timeout,
                                 .window_limit = window_limit,
-                                .rebase = rebase};
+                                .rebase = rebase,
+                                .on_skip = on_skip};

@@ -92,6 +92,15 @@ void freeze_fini(struct part *p)
 
 /* ---- an episode begins ---- */
 
+/* What the port has for data, where it is charged for acknowledgements too. */
+static int64_t data_rate_bps(const struct part *p, uint32_t port)
+{
+    const int64_t rate_bps = p->s->kind[p->port[port].kind].rate_bps;
+    const int64_t wire_bytes = p->s->cfg.payload_bytes + p->s->data_header_bytes;
+
+    return (int64_t)((__int128)rate_bps * wire_bytes / (wire_bytes + p->port[port].charge));
+}
+
 static uint32_t port_row(struct part *p, struct episode *e, uint32_t port)
 {
     uint32_t i = port * 0x9e3779b9u & (e->slot_cap - 1);
@@ -103,7 +112,7 @@ static uint32_t port_row(struct part *p, struct episode *e, uint32_t port)
     }
     e->port_id[e->port_count] = port;
     e->port[e->port_count] = (struct watch_port){
-        .rate_bps = p->s->kind[p->port[port].kind].rate_bps,
+        .rate_bps = data_rate_bps(p, port),
         .tx_bytes = (int64_t)p->port[port].tx_bytes,
     };
     e->slot[i] = ++e->port_count;
@@ -175,22 +184,37 @@ static void begin(struct part *p)
 
 /* ---- skipping ---- */
 
-/* What left the ports meanwhile, by the average packet. */
-static void credit_path(struct part *p, uint32_t row, uint32_t paths, uint32_t stride,
-                        uint64_t packets, uint64_t frame_bytes)
-{
-    for (uint32_t k = 0; k < paths; k++) {
-        const uint64_t share = packets / paths + (k < packets % paths);
+/* What packets of one kind and path that were not executed would have left behind. */
+struct credit {
+    uint32_t row, paths, stride;
+    uint64_t packets;
+    uint32_t frame_bytes;
+    uint8_t is_data;
+};
 
-        for (uint32_t i = row + k * stride; p->path[i] != PATH_END; i++) {
-            p->port[p->path[i]].tx_total_bytes += share * frame_bytes;
-            p->port[p->path[i]].tx_packets += share;
+/* What left the ports meanwhile, by the average packet. INT counts in units: where in its unit a
+ * counter stands decides what the next packets read, and along a path how the hops differ; so the
+ * part of a unit is made up for, while whole ones are not missed. */
+static void credit_path(struct part *p, const struct credit *c)
+{
+    const uint32_t unit = p->s->int_bytes_unit;
+
+    for (uint32_t k = 0; k < c->paths; k++) {
+        const uint64_t share = c->packets / c->paths + (k < c->packets % c->paths);
+
+        for (uint32_t i = c->row + k * c->stride; p->path[i] != PATH_END; i++) {
+            struct port *pt = &p->port[p->path[i]];
+            const uint64_t bytes = share * (c->frame_bytes + (c->is_data ? pt->charge : 0u));
+
+            pt->tx_total_bytes += bytes;
+            pt->tx_bytes += bytes % unit;
+            pt->tx_packets += share;
             p->skipped_hops += share;
         }
     }
 }
 
-static void skip_flow(struct part *p, uint32_t flow, int64_t bytes)
+static void skip_flow(struct part *p, uint32_t flow, int64_t bytes, int64_t elapsed)
 {
     const struct sim *s = p->s;
     struct flow_tx *t = &p->tx[flow];
@@ -200,14 +224,17 @@ static void skip_flow(struct part *p, uint32_t flow, int64_t bytes)
     dcheck(bytes >= 0 && bytes < t->size - t->snd_max + s->cfg.payload_bytes,
            "flow %u skips %lld B, has %lld", flow, (long long)bytes,
            (long long)(t->size - t->snd_max));
+    if (s->cc->on_skip)
+        s->cc->on_skip(p, flow, s->cc_state + flow * s->cc->state_bytes, elapsed, (int64_t)packets);
     t->size -= bytes;
     t->base += bytes;
     p->rx[flow].size -= bytes;
     p->skipped_packets += packets;
-    credit_path(p, t->path, t->path_count, t->path_stride, packets,
-                s->cfg.payload_bytes + s->data_header_bytes);
+    credit_path(p, &(struct credit){t->path, t->path_count, t->path_stride, packets,
+                                    s->cfg.payload_bytes + s->data_header_bytes, 1});
     if (!ack_is_beside(s->cfg.ack))
-        credit_path(p, t->ack_path, t->path_count, t->ack_stride, acks, s->ack_wire_bytes);
+        credit_path(p, &(struct credit){t->ack_path, t->path_count, t->ack_stride, acks,
+                                        s->ack_wire_bytes, 0});
 }
 
 static void end_skip(struct part *p, int64_t elapsed)
@@ -217,7 +244,7 @@ static void end_skip(struct part *p, int64_t elapsed)
 
     w->skip_bytes(p->watch, elapsed, e->bytes);
     for (uint32_t i = 0; i < e->flow_count; i++)
-        skip_flow(p, e->flow_id[i], e->bytes[i]);
+        skip_flow(p, e->flow_id[i], e->bytes[i], elapsed);
     w->thaw(p->watch, p->frozen_at, elapsed, e->bytes);
     p->offset += elapsed;
     p->skipped_flow_s += (double)elapsed * 1e-12 * e->flow_count;

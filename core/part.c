@@ -617,6 +617,7 @@ static void leave(struct sim *s, struct part *p, uint32_t index)
     s->tx[last].member = index;
     quiet_remove(s, t);
     claim_paths(s, p, t, -1);
+    flow_gone(s, flow);
 }
 
 static int is_over(const struct part *p)

@@ -187,13 +187,14 @@ static int reserve_rows(struct sim *s)
     s->tx = arena_reserve(s->flow_cap * sizeof *s->tx);
     s->rx = arena_reserve(s->flow_cap * sizeof *s->rx);
     s->done = arena_reserve(s->flow_cap * sizeof *s->done);
+    s->gone = arena_reserve(s->flow_cap / FLOW_STRETCH * sizeof *s->gone);
     s->cc_state = arena_reserve(s->flow_cap * (s->cc->state_bytes + 1));
     s->pkt = arena_reserve(s->pkt_cap * sizeof *s->pkt);
     s->path = arena_reserve(s->path_cap * sizeof *s->path);
     if (s->cc->needs_int)
         s->int_rec = arena_reserve(s->pkt_cap * sizeof *s->int_rec);
-    if (!s->spec || !s->result || !s->tx || !s->rx || !s->done || !s->cc_state || !s->pkt ||
-        !s->path || (s->cc->needs_int && !s->int_rec))
+    if (!s->spec || !s->result || !s->tx || !s->rx || !s->done || !s->gone || !s->cc_state ||
+        !s->pkt || !s->path || (s->cc->needs_int && !s->int_rec))
         return WH_ERR_NOMEM;
     return 0;
 }
@@ -313,6 +314,7 @@ void sim_unbuild(struct sim *s)
     arena_release(s->tx, s->flow_cap * sizeof *s->tx);
     arena_release(s->rx, s->flow_cap * sizeof *s->rx);
     arena_release(s->done, s->flow_cap * sizeof *s->done);
+    arena_release(s->gone, s->flow_cap / FLOW_STRETCH * sizeof *s->gone);
     if (s->cc)
         arena_release(s->cc_state, s->flow_cap * (s->cc->state_bytes + 1));
     arena_release(s->pkt, s->pkt_cap * sizeof *s->pkt);
@@ -337,6 +339,7 @@ void sim_unbuild(struct sim *s)
     free(s->leader);
     free(s->snap_flow);
     bytes_fini(&s->memo_key);
+    bytes_fini(&s->snap_timers);
     bytes_fini(&s->memo_named);
     bytes_fini(&s->memo_value);
     free(s->kind);

@@ -413,6 +413,20 @@ void flow_close(struct sim *s, uint32_t flow)
     part_dismiss(s, flow);
 }
 
+void flow_gone(struct sim *s, uint32_t flow)
+{
+    const uint32_t stretch = flow / FLOW_STRETCH;
+    const uint32_t needed = s->cfg.ack == ACK_CHARGED ? 2 : 1;
+    const size_t from = (size_t)stretch * FLOW_STRETCH, to = from + FLOW_STRETCH;
+    const size_t cc = s->cc->state_bytes;
+
+    if (++s->gone[stretch] < needed * FLOW_STRETCH)
+        return;
+    arena_forget(s->tx, from * sizeof *s->tx, to * sizeof *s->tx);
+    arena_forget(s->rx, from * sizeof *s->rx, to * sizeof *s->rx);
+    arena_forget(s->cc_state, from * cc, to * cc);
+}
+
 static int is_given(const struct sim *s, uint32_t flow)
 {
     return find_given(s, flow, 0) && find_given(s, flow, 1);

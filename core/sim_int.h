@@ -35,6 +35,7 @@
 #define PART_NONE 0u /* row 0 is the one partition of the serial engine */
 #define CLASS_MAX 8u /* traffic classes of a port: 0 control, then the priorities in use */
 #define INT_HOPS_MAX 7u
+#define FLOW_STRETCH 8192u /* flows whose rows are given back together */
 #define PATH_END PORT_NONE /* terminates a path in the path arena */
 
 enum pkt_type { PKT_DATA = 0, PKT_ACK = 1, PKT_NACK = 2, PKT_PFC = 3 };
@@ -364,6 +365,7 @@ struct sim {
     struct flow_rx *rx;
     uint32_t flow_count, flow_cap, flow_done, flow_active, flow_nopath, flow_stalled;
     uint32_t *done;      /* completion order */
+    uint16_t *gone;      /* shape: [flow_cap / FLOW_STRETCH], calls of flow_gone */
     struct given *given; /* paths set by sim_set_path, sorted by (flow, is_ack) when started */
     uint32_t given_count, given_cap;
     uint32_t *given_nodes;
@@ -429,7 +431,8 @@ struct sim {
     uint32_t *port_list; /* shape: [port_count], of part_list_ports */
     uint32_t *snap_flow; /* shape: [snap_flow_cap], of snapshot_map */
     uint32_t snap_flow_cap;
-    struct part_note *notes; /* of all partitions at one barrier */
+    struct bytes snap_timers; /* scratch of snapshot_save */
+    struct part_note *notes;  /* of all partitions at one barrier */
     uint32_t notes_count, notes_cap;
     struct pool_task **tasks; /* shape: [part_cap] */
     struct pool *pool;        /* NULL: this thread alone */
@@ -564,6 +567,10 @@ int flow_open(struct sim *s, uint32_t flow) WH_MUST_CHECK;
 /* Chooses paths and sets what follows from them. Returns links of the data path, 0: no path. */
 int flow_prepare(struct sim *s, uint32_t flow);
 void flow_close(struct sim *s, uint32_t flow);
+/* One of the two that may still need the rows of a closed flow does not any more: its partition,
+ * and what is charged for its acknowledgements. When all flows of a stretch are gone, so are the
+ * rows. */
+void flow_gone(struct sim *s, uint32_t flow);
 /* New paths for all active flows whose paths were not given, after the network changed. */
 int flow_reroute_all(struct sim *s) WH_MUST_CHECK;
 uint32_t flow_next_sport(struct sim *s, uint32_t src, uint32_t dst);
@@ -709,5 +716,7 @@ void sim_check_often(struct sim *s);
 /* reserved address space: arena.c */
 void *arena_reserve(size_t bytes); /* zero, committed on first touch; NULL on failure */
 void arena_release(void *p, size_t bytes);
+/* Gives back the whole pages of the bytes [@from, @to): they read as zero again. */
+void arena_forget(void *p, size_t from, size_t to);
 
 #endif

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define CC_STATE_BYTES_MAX 1024u
 #define SNAP_FLOWS_MAX                                                                             \
     1024u /* a partition of more flows hardly comes twice, and costs more to save                  \
              than many of its events */
@@ -316,10 +317,14 @@ static void save_flow(const struct part *p, uint32_t flow, int64_t base, struct 
         .delivered = r->delivered,
     };
 
-    bytes_put(out, &o, sizeof o);
-    bytes_put(out, s->cc_state + flow * cc_bytes, cc_bytes);
+    _Alignas(16) char cc[CC_STATE_BYTES_MAX];
+
+    check(cc_bytes <= sizeof cc, "%zu bytes of congestion control", cc_bytes);
+    memcpy(cc, s->cc_state + flow * cc_bytes, cc_bytes);
     if (s->cc->rebase)
-        s->cc->rebase(out->at + out->count - cc_bytes, -base);
+        s->cc->rebase(cc, -base);
+    bytes_put(out, &o, sizeof o);
+    bytes_put(out, cc, cc_bytes);
     save_list(p, t->bypass_head, t->bypass_tail, base, 0, out);
 }
 
@@ -568,15 +573,16 @@ static int timer_order(const void *a, const void *b)
 
 static void save_timers(struct part *p, int64_t base, struct bytes *out)
 {
-    struct timer_list l = {p, base, out, 0};
-    const size_t at = out->count;
+    struct bytes *rows = &p->s->snap_timers;
+    struct timer_list l = {p, base, rows, 0};
 
-    put_u32(out, 0);
-    put_u32(out, 0); /* keeps what follows aligned */
+    rows->count = 0;
     calendar_each(&p->cal, save_timer, &l);
-    memcpy(out->at + at, &l.count, sizeof l.count);
     if (l.count > 1)
-        qsort(out->at + at + 8, l.count, sizeof(struct snap_timer), timer_order);
+        qsort(rows->at, l.count, sizeof(struct snap_timer), timer_order);
+    put_u32(out, l.count);
+    if (l.count)
+        bytes_put(out, rows->at, rows->count);
 }
 
 static void restore_timers(struct part *p, const struct snapshot_map *m, int64_t base,
@@ -584,7 +590,6 @@ static void restore_timers(struct part *p, const struct snapshot_map *m, int64_t
 {
     uint32_t count = take_u32(from);
 
-    take_u32(from);
     while (count-- > 0) {
         struct event e = {.flow = 0};
         struct snap_timer o;

@@ -96,7 +96,7 @@ Test(config, initialisation_covers_every_byte)
     X(pfc_bytes, "pause frame", c->pfc_bytes = 0)                                                  \
     X(cc, "congestion control", c->cc = CC_KIND_COUNT)                                             \
     X(window, "has_window", c->has_window = 2)                                                     \
-    X(ack, "ACK mode", c->ack = (enum ack_mode)3)                                                  \
+    X(ack, "ACK mode", c->ack = (enum ack_mode)4)                                                  \
     X(ack_every, "packets per ACK", c->ack_every_packets = 0)                                      \
     X(chunk, "chunk", c->chunk_bytes = 0)                                                          \
     X(recovery, "recovery", c->recovery = (enum recovery_mode)3)                                   \
