@@ -23,7 +23,7 @@ static void dispatch(struct part *p)
     case EVENT_CC_TIMER:
     case EVENT_CC_TIMER2:
         if (p->tx[row].active)
-            cc->on_timer(p, row, p->s->cc_state + row * cc->state_bytes,
+            cc->on_timer(p, row, cc_state_of(p->s, row),
                          event_kind(p->ev.id) == EVENT_CC_TIMER2, p->ev.time);
         break;
     case EVENT_RTO:

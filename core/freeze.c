@@ -225,7 +225,7 @@ static void skip_flow(struct part *p, uint32_t flow, int64_t bytes, int64_t elap
            "flow %u skips %lld B, has %lld", flow, (long long)bytes,
            (long long)(t->size - t->snd_max));
     if (s->cc->on_skip)
-        s->cc->on_skip(p, flow, s->cc_state + flow * s->cc->state_bytes, elapsed, (int64_t)packets);
+        s->cc->on_skip(p, flow, cc_state_of(s, flow), elapsed, (int64_t)packets);
     t->size -= bytes;
     t->base += bytes;
     p->rx[flow].size -= bytes;

@@ -97,9 +97,10 @@ static struct part *part_new(struct sim *s)
 
     if (s->part_count == s->part_cap && round_grow(s))
         return NULL;
-    p = calloc(1, sizeof *p);
+    p = aligned_alloc(CACHE_LINE, (sizeof *p + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
     if (!p)
         return NULL;
+    memset(p, 0, sizeof *p);
     part_init(s, p);
     p->id = s->part_count;
     s->parts[s->part_count++] = p;

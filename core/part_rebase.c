@@ -102,7 +102,7 @@ static void rebase_flow(struct sim *s, uint32_t flow, int64_t delta)
     r->nack_until += delta;
     r->cnp_next += delta;
     if (s->cc->rebase)
-        s->cc->rebase(s->cc_state + flow * s->cc->state_bytes, delta);
+        s->cc->rebase(cc_state_of(s, flow), delta);
 }
 
 void part_rebase(struct sim *s, struct part *p, int64_t delta_ps)

@@ -223,7 +223,7 @@ void sender_on_ack(struct part *p, uint32_t row)
         recover(t);
     }
     if (p->s->cc->on_ack)
-        p->s->cc->on_ack(p, flow, p->s->cc_state + flow * p->s->cc->state_bytes, &a);
+        p->s->cc->on_ack(p, flow, cc_state_of(p->s, flow), &a);
     pkt_free(p, row);
     nic_kick(p, t->port);
 }
@@ -250,7 +250,7 @@ void sender_on_rto(struct part *p, uint32_t flow)
     }
     recover(t);
     if (cc->on_timeout)
-        cc->on_timeout(p, flow, p->s->cc_state + flow * cc->state_bytes);
+        cc->on_timeout(p, flow, cc_state_of(p->s, flow));
     t->rto_deadline = p->now + p->s->cfg.rto_ps;
     arm_rto(p, t, flow);
     nic_kick(p, t->port);
@@ -263,6 +263,6 @@ void sender_start(struct part *p, uint32_t flow)
 
     t->next_avail = p->now;
     if (cc->on_start)
-        cc->on_start(p, flow, p->s->cc_state + flow * cc->state_bytes);
+        cc->on_start(p, flow, cc_state_of(p->s, flow));
     nic_kick(p, t->port);
 }

@@ -167,7 +167,7 @@ static int build_rows(struct sim *s)
         if (t->kind[n] == NODE_HOST)
             host_ports += t->first_port[n + 1] - t->first_port[n];
     s->port = arena_reserve((t->port_count + 1) * sizeof *s->port);
-    s->nic = calloc(host_ports + 1, sizeof *s->nic);
+    s->nic = arena_reserve((host_ports + 1) * sizeof *s->nic);
     s->swtch = calloc(t->node_count - t->host_count + 1, sizeof *s->swtch);
     s->cold = arena_reserve((t->port_count + 1) * sizeof *s->cold);
     if (!s->port || !s->nic || !s->swtch || !s->cold)
@@ -188,7 +188,8 @@ static int reserve_rows(struct sim *s)
     s->rx = arena_reserve(s->flow_cap * sizeof *s->rx);
     s->done = arena_reserve(s->flow_cap * sizeof *s->done);
     s->gone = arena_reserve(s->flow_cap / FLOW_STRETCH * sizeof *s->gone);
-    s->cc_state = arena_reserve(s->flow_cap * (s->cc->state_bytes + 1));
+    s->cc_stride = (s->cc->state_bytes + CACHE_LINE) / CACHE_LINE * CACHE_LINE;
+    s->cc_state = arena_reserve(s->flow_cap * s->cc_stride);
     s->pkt = arena_reserve(s->pkt_cap * sizeof *s->pkt);
     s->path = arena_reserve(s->path_cap * sizeof *s->path);
     if (s->cc->needs_int)
@@ -316,7 +317,7 @@ void sim_unbuild(struct sim *s)
     arena_release(s->done, s->flow_cap * sizeof *s->done);
     arena_release(s->gone, s->flow_cap / FLOW_STRETCH * sizeof *s->gone);
     if (s->cc)
-        arena_release(s->cc_state, s->flow_cap * (s->cc->state_bytes + 1));
+        arena_release(s->cc_state, s->flow_cap * s->cc_stride);
     arena_release(s->pkt, s->pkt_cap * sizeof *s->pkt);
     arena_release(s->int_rec, s->pkt_cap * sizeof *s->int_rec);
     arena_release(s->path, s->path_cap * sizeof *s->path);
@@ -343,7 +344,7 @@ void sim_unbuild(struct sim *s)
     bytes_fini(&s->memo_named);
     bytes_fini(&s->memo_value);
     free(s->kind);
-    free(s->nic);
+    arena_release(s->nic, (s->nic_count + 1) * sizeof *s->nic);
     free(s->swtch);
     free(s->straggle);
     free(s->straggle_ps);

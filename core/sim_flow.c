@@ -418,7 +418,7 @@ void flow_gone(struct sim *s, uint32_t flow)
     const uint32_t stretch = flow / FLOW_STRETCH;
     const uint32_t needed = s->cfg.ack == ACK_CHARGED ? 2 : 1;
     const size_t from = (size_t)stretch * FLOW_STRETCH, to = from + FLOW_STRETCH;
-    const size_t cc = s->cc->state_bytes;
+    const size_t cc = s->cc_stride;
 
     if (++s->gone[stretch] < needed * FLOW_STRETCH)
         return;

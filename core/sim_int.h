@@ -31,6 +31,7 @@
 
 #include <stddef.h>
 
+#define CACHE_LINE 64u /* rows of different partitions do not share one: workers would wait for it */
 #define ROW_NONE UINT32_MAX
 #define PART_NONE 0u /* row 0 is the one partition of the serial engine */
 #define CLASS_MAX 8u /* traffic classes of a port: 0 control, then the priorities in use */
@@ -155,7 +156,9 @@ struct nic {
     uint32_t port;
     int64_t timer_time, timer_sched; /* TIME_NEVER: none pending */
     int64_t rate_bps;                /* line rate, less for stragglers */
+    uint8_t pad[8];
 };
+_Static_assert(sizeof(struct nic) % CACHE_LINE == 0, "interfaces do not share a line");
 
 /* Sender half of a flow. */
 struct flow_tx {
@@ -186,7 +189,9 @@ struct flow_tx {
     int64_t load_bytes;    /* that it counts for at each switch on its way, quiet.c */
     uint32_t snap_rank;    /* number in the snapshot that is being made */
     uint32_t member;       /* index in part.flow */
+    uint8_t pad[40];
 };
+_Static_assert(sizeof(struct flow_tx) % CACHE_LINE == 0, "flows do not share a line");
 
 /* Receiver half of a flow. */
 struct flow_rx {
@@ -197,7 +202,9 @@ struct flow_rx {
     uint8_t marked;                /* a mark to echo */
     uint8_t delivered;
     struct irn_rx *irn;
+    uint8_t pad[8];
 };
+_Static_assert(sizeof(struct flow_rx) % CACHE_LINE == 0, "flows do not share a line");
 
 /* What events of a run with skipping were executed for. */
 enum event_class {
@@ -324,7 +331,8 @@ struct sim {
     struct sim_hooks hooks;
     struct sim_monitor mon;
     const struct cc_ops *cc;
-    char *cc_state; /* shape: [flow][cc->state_bytes] */
+    char *cc_state;   /* shape: [flow][cc_stride] */
+    size_t cc_stride; /* bytes, whole cache lines */
     struct route *route;
 
     struct port *port;         /* shape: [port_count] */
@@ -447,6 +455,11 @@ struct given {
     uint32_t flow, node_first, node_count;
     uint8_t is_ack;
 };
+
+static inline char *cc_state_of(const struct sim *s, uint32_t flow)
+{
+    return s->cc_state + flow * s->cc_stride;
+}
 
 /* ---- packets: pkt.c ---- */
 uint32_t pkt_alloc(struct part *p);

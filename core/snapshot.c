@@ -320,7 +320,7 @@ static void save_flow(const struct part *p, uint32_t flow, int64_t base, struct 
     _Alignas(16) char cc[CC_STATE_BYTES_MAX];
 
     check(cc_bytes <= sizeof cc, "%zu bytes of congestion control", cc_bytes);
-    memcpy(cc, s->cc_state + flow * cc_bytes, cc_bytes);
+    memcpy(cc, cc_state_of(s, flow), cc_bytes);
     if (s->cc->rebase)
         s->cc->rebase(cc, -base);
     bytes_put(out, &o, sizeof o);
@@ -334,7 +334,7 @@ static void restore_flow(struct part *p, const struct snapshot_map *m, uint32_t 
     const struct sim *s = p->s;
     struct flow_tx *t = &p->tx[flow];
     struct flow_rx *r = &p->rx[flow];
-    char *cc = s->cc_state + flow * s->cc->state_bytes;
+    char *cc = cc_state_of(s, flow);
     struct snap_flow o;
 
     take(from, &o, sizeof o);
