@@ -23,8 +23,8 @@ static void dispatch(struct part *p)
     case EVENT_CC_TIMER:
     case EVENT_CC_TIMER2:
         if (p->tx[row].active)
-            cc->on_timer(p, row, cc_state_of(p->s, row),
-                         event_kind(p->ev.id) == EVENT_CC_TIMER2, p->ev.time);
+            cc->on_timer(p, row, cc_state_of(p->s, row), event_kind(p->ev.id) == EVENT_CC_TIMER2,
+                         p->ev.time);
         break;
     case EVENT_RTO:
         sender_on_rto(p, row);

@@ -31,7 +31,8 @@
 
 #include <stddef.h>
 
-#define CACHE_LINE 64u /* rows of different partitions do not share one: workers would wait for it */
+#define CACHE_LINE                                                                                 \
+    64u /* rows of different partitions do not share one: workers would wait for it */
 #define ROW_NONE UINT32_MAX
 #define PART_NONE 0u /* row 0 is the one partition of the serial engine */
 #define CLASS_MAX 8u /* traffic classes of a port: 0 control, then the priorities in use */
