@@ -31,8 +31,8 @@
 
 #include <stddef.h>
 
-#define CACHE_LINE                                                                                 \
-    64u /* rows of different partitions do not share one: workers would wait for it */
+/* Rows of different partitions do not share a line: workers would wait for one another. */
+#define CACHE_LINE 64u
 #define ROW_NONE UINT32_MAX
 #define PART_NONE 0u /* row 0 is the one partition of the serial engine */
 #define CLASS_MAX 8u /* traffic classes of a port: 0 control, then the priorities in use */
