@@ -268,6 +268,32 @@ static struct memo_value lookup_named(struct part *p, const struct snapshot_map 
                           named->count);
 }
 
+/*
+ * States of many flows cost as much to save as many events, and where flows come and go by
+ * themselves they never come twice. After VAIN_TRIES without success in 64 of them, that many times
+ * VAIN_PAUSE episodes are not tried.
+ */
+#define VAIN_FLOWS 8u
+#define VAIN_TRIES 1024u
+#define VAIN_PAUSE 15u
+
+static int is_in_vain(struct part *p)
+{
+    struct sim *s = p->s;
+
+    if (p->flow_count < VAIN_FLOWS)
+        return 0;
+    if (s->memo_pause) {
+        s->memo_pause--;
+        return 1;
+    }
+    if (++s->memo_tries > VAIN_TRIES) {
+        s->memo_pause = s->memo_good < VAIN_TRIES / 64 ? VAIN_TRIES * VAIN_PAUSE : 0;
+        s->memo_tries = s->memo_good = 0;
+    }
+    return 0;
+}
+
 /* A partition that a control event has touched, standing at that event. */
 static void begin(struct part *p)
 {
@@ -277,7 +303,7 @@ static void begin(struct part *p)
     const struct part *leader;
     uint64_t hash;
 
-    if (!snapshot_can(p)) {
+    if (!snapshot_can(p) || is_in_vain(p)) {
         s->memo_declined++;
         return;
     }
@@ -299,6 +325,7 @@ static void begin(struct part *p)
     } else {
         lead(p, &m, hash, key, 1);
     }
+    s->memo_good += p->flow_count >= VAIN_FLOWS && p->episode_state != EPISODE_LEADS;
     snapshot_unmap(p, &m);
 }
 

@@ -412,6 +412,7 @@ struct sim {
     uint32_t *leader; /* open addressing, partitions by the hash of their key; 0: free */
     uint32_t leader_count, leader_cap;
     struct bytes memo_key, memo_named, memo_value; /* scratch */
+    uint32_t memo_tries, memo_good, memo_pause;    /* see is_in_vain in episode.c */
     uint64_t memo_lookups, memo_hits, memo_coalesced, memo_declined, memo_disturbed;
 
     /* ack_charge.c; shape: [port_count] each, NULL unless ACK_CHARGED */
