@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEEDS 120u
+#define SEEDS 80u
 #define CHAIN_FLOWS 40u /* that hooks add */
 
 struct variant {
