@@ -120,7 +120,6 @@ struct part *part_create(struct sim *s)
     p->is_fresh = p->is_watched = 0;
     p->episode_state = EPISODE_PLAIN;
     p->reacts = s->part.reacts;
-    p->watched = s->part.watched;
     p->run_index = s->run_count;
     p->task.arg = p;
     p->task.worker_id = POOL_WORKER_NONE;
@@ -167,9 +166,10 @@ void part_fini(struct part *p)
 
 /* ---- ports ---- */
 
-void part_claim_port(struct sim *s, struct part *p, uint32_t port)
+void part_claim_port(void *part, uint32_t port)
 {
-    struct port *pt = &s->port[port];
+    struct part *p = part;
+    struct port *pt = &p->port[port];
 
     dcheck(pt->part == PART_NONE || pt->part == p->id, "port %u of %u is claimed by %u", port,
            pt->part, p->id);
@@ -186,9 +186,10 @@ static int port_is_idle(struct part *p, uint32_t port)
            (!(pt->flags & PORT_HOST) || p->s->nic[pt->owner].timer_time == TIME_NEVER);
 }
 
-void part_release_port(struct sim *s, struct part *p, uint32_t port)
+void part_release_port(void *part, uint32_t port)
 {
-    struct port *pt = &s->port[port];
+    struct part *p = part;
+    struct port *pt = &p->port[port];
 
     dcheck(pt->holds && pt->part == p->id, "port %u of %u is released by %u", port, pt->part,
            p->id);
@@ -220,25 +221,6 @@ static void drop_lingering(struct sim *s, struct part *p)
     p->linger_count = kept;
 }
 
-static void claim_path(struct sim *s, struct part *p, uint32_t row, int sign)
-{
-    for (; s->path[row] != PATH_END; row++) {
-        if (sign > 0)
-            part_claim_port(s, p, s->path[row]);
-        else
-            part_release_port(s, p, s->path[row]);
-    }
-}
-
-static void claim_paths(struct sim *s, struct part *p, const struct flow_tx *t, int sign)
-{
-    for (uint32_t i = 0; i < t->path_count; i++) {
-        claim_path(s, p, t->path + i * t->path_stride, sign);
-        if (!ack_is_beside(s->cfg.ack))
-            claim_path(s, p, t->ack_path + i * t->ack_stride, sign);
-    }
-}
-
 /* ---- joining ---- */
 
 static uint32_t member_count(const struct part *p)
@@ -246,26 +228,18 @@ static uint32_t member_count(const struct part *p)
     return p->flow_count + p->swtch_count * 16;
 }
 
-static void move_ports_of_path(struct sim *s, struct part *to, uint32_t row)
+static void move_port(void *to, uint32_t port)
 {
-    for (; s->path[row] != PATH_END; row++)
-        s->port[s->path[row]].part = to->id;
-}
+    struct part *p = to;
 
-static void move_ways(struct sim *s, struct part *to, const struct flow_tx *t)
-{
-    for (uint32_t i = 0; i < t->path_count; i++) {
-        move_ports_of_path(s, to, t->path + i * t->path_stride);
-        if (!ack_is_beside(s->cfg.ack))
-            move_ports_of_path(s, to, t->ack_path + i * t->ack_stride);
-    }
+    p->port[port].part = p->id;
 }
 
 void part_move_flow(struct sim *s, struct part *to, uint32_t flow)
 {
     struct flow_tx *t = &s->tx[flow];
 
-    move_ways(s, to, t);
+    flow_each_port(s, t, move_port, to);
     check(reserve_row(&to->flow, to->flow_count, &to->flow_cap), "out of memory for members");
     t->member = to->flow_count;
     to->flow[to->flow_count++] = flow;
@@ -273,12 +247,7 @@ void part_move_flow(struct sim *s, struct part *to, uint32_t flow)
 
 void part_move_swtch(struct sim *s, struct part *to, uint32_t row)
 {
-    const struct swtch *sw = &s->swtch[row];
-
-    for (uint32_t i = sw->first_port; i < sw->first_port + sw->port_count; i++) {
-        s->port[i].part = to->id;
-        s->port[s->port[i].peer].part = to->id;
-    }
+    swtch_each_port(s, &s->swtch[row], move_port, to);
     check(part_hold_swtch(to, row) == 0, "out of memory for members");
 }
 
@@ -325,13 +294,14 @@ static void move_final(struct part *to, struct part *from, int64_t delta)
 static void move_old(struct sim *s, struct part *to, struct part *from)
 {
     for (uint32_t i = 0; i < from->old_count; i++) {
-        move_ways(s, to, &from->old[i].was);
+        flow_each_port(s, &from->old[i].was, move_port, to);
         keep_old(to, &from->old[i].was, from->old[i].flow);
     }
     from->old_count = 0;
 }
 
-void part_join(struct sim *s, struct part *to, struct part *from)
+/* Moves all of @from to @to and ends @from. Both stand at the present control event. */
+static void join(struct sim *s, struct part *to, struct part *from)
 {
     const int64_t delta = from->offset - to->offset;
 
@@ -377,25 +347,24 @@ struct part *part_unite(struct sim *s, struct part *a, uint32_t id)
         a = b;
         b = t;
     }
-    part_join(s, a, b);
+    join(s, a, b);
     return a;
 }
 
-static struct part *unite_path(struct sim *s, struct part *p, uint32_t row)
+void part_unite_port(void *found, uint32_t port)
 {
-    for (; s->path[row] != PATH_END; row++)
-        p = part_unite(s, p, s->port[s->path[row]].part);
-    return p;
+    struct part_found *f = found;
+
+    f->p = part_unite(f->s, f->p, f->s->port[port].part);
 }
 
-static struct part *unite_paths(struct sim *s, struct part *p, const struct flow_tx *t)
+/* @p and all that hold ports of the flow; NULL stands for none. */
+static struct part *unite_ways(struct sim *s, struct part *p, const struct flow_tx *t)
 {
-    for (uint32_t i = 0; i < t->path_count; i++) {
-        p = unite_path(s, p, t->path + i * t->path_stride);
-        if (!ack_is_beside(s->cfg.ack))
-            p = unite_path(s, p, t->ack_path + i * t->ack_stride);
-    }
-    return p;
+    struct part_found f = {s, p};
+
+    flow_each_port(s, t, part_unite_port, &f);
+    return f.p;
 }
 
 /* ---- the whole run at once, for ORDER_NS3 ---- */
@@ -416,26 +385,17 @@ static void fixed_unite(struct sim *s, uint32_t a, uint32_t b)
     s->fixed[a > b ? a : b] = a > b ? b : a;
 }
 
-static void fix_path(struct sim *s, uint32_t row)
+/* A port and what is to be with it. */
+struct fixing {
+    struct sim *s;
+    uint32_t port;
+};
+
+static void fix_port(void *arg, uint32_t port)
 {
-    const uint32_t first = s->path[row];
+    const struct fixing *x = arg;
 
-    for (; s->path[row] != PATH_END; row++)
-        fixed_unite(s, first, s->path[row]);
-}
-
-static void fix_flow(struct sim *s, uint32_t flow)
-{
-    const struct flow_tx *t = &s->tx[flow];
-
-    for (uint32_t i = 0; i < t->path_count; i++) {
-        fix_path(s, t->path + i * t->path_stride);
-        fixed_unite(s, s->path[t->path], s->path[t->path + i * t->path_stride]);
-        if (ack_is_beside(s->cfg.ack))
-            continue;
-        fix_path(s, t->ack_path + i * t->ack_stride);
-        fixed_unite(s, s->path[t->path], s->path[t->ack_path + i * t->ack_stride]);
-    }
+    fixed_unite(x->s, x->port, port);
 }
 
 /* With all flows of the run at once; coupled ones stay so. */
@@ -444,12 +404,8 @@ static void fix_swtch(struct sim *s, uint32_t row)
     struct swtch *sw = &s->swtch[row];
 
     sw->coupled = (uint8_t)!quiet_is_quiet(s, row);
-    if (!sw->coupled)
-        return;
-    for (uint32_t i = sw->first_port; i < sw->first_port + sw->port_count; i++) {
-        fixed_unite(s, sw->first_port, i);
-        fixed_unite(s, sw->first_port, s->port[i].peer);
-    }
+    if (sw->coupled)
+        swtch_each_port(s, sw, fix_port, &(struct fixing){s, sw->first_port});
 }
 
 int part_fix_all(struct sim *s)
@@ -465,12 +421,10 @@ int part_fix_all(struct sim *s)
         if (!flow_prepare(s, f))
             continue; /* without a path it never moves */
         quiet_count(s, f);
-        fix_flow(s, f);
+        flow_each_port(s, &s->tx[f], fix_port, &(struct fixing){s, s->path[s->tx[f].path]});
     }
     for (uint32_t i = 0; i < s->swtch_count; i++)
         fix_swtch(s, i);
-    for (uint32_t i = 0; i < ports; i++)
-        fixed_root(s, i);
     for (uint32_t i = 0; i < ports; i++)
         s->fixed[i] = fixed_root(s, i);
     return 0;
@@ -500,7 +454,7 @@ static struct part *find_part(struct sim *s, uint32_t flow)
         return fixed_part(s, s->path[s->tx[flow].path]);
     if (quiet_add(s, flow))
         return NULL;
-    p = unite_paths(s, NULL, &s->tx[flow]);
+    p = unite_ways(s, NULL, &s->tx[flow]);
     return p ? p : part_create(s);
 }
 
@@ -521,7 +475,7 @@ int part_admit(struct sim *s, uint32_t flow)
     p->flow[p->flow_count++] = flow;
     p->active++;
     p->running++;
-    claim_paths(s, p, t, 1);
+    flow_each_port(s, t, part_claim_port, p);
     return 0;
 }
 
@@ -555,10 +509,10 @@ int part_move(struct sim *s, uint32_t flow, const struct flow_tx *old)
         return 0;
     if (quiet_add(s, flow))
         return WH_ERR_NOMEM;
-    p = unite_paths(s, part_of_port(s, old->port), t);
+    p = unite_ways(s, part_of_port(s, old->port), t);
     part_at_control(p);
     keep_old(p, old, flow);
-    claim_paths(s, p, t, 1);
+    flow_each_port(s, t, part_claim_port, p);
     part_touch(s, p);
     return 0;
 }
@@ -617,7 +571,7 @@ static void leave(struct sim *s, struct part *p, uint32_t index)
     p->flow[index] = last;
     s->tx[last].member = index;
     quiet_remove(s, t);
-    claim_paths(s, p, t, -1);
+    flow_each_port(s, t, part_release_port, p);
     flow_gone(s, flow);
 }
 
@@ -645,7 +599,7 @@ static void drop_old(struct sim *s, struct part *p)
         if (ways_have(s, &o.was, o.flow))
             continue;
         quiet_remove(s, &o.was);
-        claim_paths(s, p, &o.was, -1);
+        flow_each_port(s, &o.was, part_release_port, p);
         p->old[i - 1] = p->old[--p->old_count];
     }
 }

@@ -7,51 +7,37 @@
 #include "sim_int.h"
 #include "units.h"
 
-static void list_port(struct sim *s, uint32_t port, uint32_t *count)
+struct port_list {
+    struct sim *s;
+    uint32_t count;
+};
+
+static void list_port(void *arg, uint32_t port)
 {
-    if (s->mark[port])
+    struct port_list *l = arg;
+
+    if (l->s->mark[port])
         return;
-    s->mark[port] = 1;
-    s->port_list[(*count)++] = port;
-}
-
-static void list_path(struct sim *s, uint32_t row, uint32_t *count)
-{
-    for (; s->path[row] != PATH_END; row++)
-        list_port(s, s->path[row], count);
-}
-
-static void list_ways(struct sim *s, const struct flow_tx *t, uint32_t *count)
-{
-    for (uint32_t i = 0; i < t->path_count; i++) {
-        list_path(s, t->path + i * t->path_stride, count);
-        if (!ack_is_beside(s->cfg.ack))
-            list_path(s, t->ack_path + i * t->ack_stride, count);
-    }
+    l->s->mark[port] = 1;
+    l->s->port_list[l->count++] = port;
 }
 
 uint32_t part_list_ports(struct sim *s, const struct part *p)
 {
-    uint32_t count = 0;
+    struct port_list l = {s, 0};
 
     for (uint32_t i = 0; i < p->flow_count; i++)
-        list_ways(s, &s->tx[p->flow[i]], &count);
+        flow_each_port(s, &s->tx[p->flow[i]], list_port, &l);
     for (uint32_t i = 0; i < p->old_count; i++)
-        list_ways(s, &p->old[i].was, &count);
-    for (uint32_t i = 0; i < p->swtch_count; i++) {
-        const struct swtch *sw = &s->swtch[p->swtch[i]];
-
-        for (uint32_t k = sw->first_port; k < sw->first_port + sw->port_count; k++) {
-            list_port(s, k, &count);
-            list_port(s, s->port[k].peer, &count);
-        }
-    }
+        flow_each_port(s, &p->old[i].was, list_port, &l);
+    for (uint32_t i = 0; i < p->swtch_count; i++)
+        swtch_each_port(s, &s->swtch[p->swtch[i]], list_port, &l);
     for (uint32_t i = 0; i < p->linger_count; i++)
         if (s->port[p->linger[i]].part == p->id)
-            list_port(s, p->linger[i], &count);
-    for (uint32_t i = 0; i < count; i++)
+            list_port(&l, p->linger[i]);
+    for (uint32_t i = 0; i < l.count; i++)
         s->mark[s->port_list[i]] = 0;
-    return count;
+    return l.count;
 }
 
 static void rebase_packets(struct sim *s, uint32_t head, int64_t delta)

@@ -20,6 +20,7 @@ struct splitter {
     uint32_t *weight; /* shape: [count], members of the component of a root */
     struct part **to; /* shape: [count], where the component of a root goes */
     uint32_t count;
+    uint32_t member; /* whose ports are being looked at */
 };
 
 static uint32_t find_root(struct splitter *x, uint32_t i)
@@ -31,53 +32,39 @@ static uint32_t find_root(struct splitter *x, uint32_t i)
     return i;
 }
 
-static void meet(struct splitter *x, uint32_t port, uint32_t member)
+static void meet(void *arg, uint32_t port)
 {
+    struct splitter *x = arg;
     uint32_t *mark = &x->s->mark[port];
     uint32_t a, b;
 
     if (!*mark) {
-        *mark = member + 1;
+        *mark = x->member + 1;
         return;
     }
     a = find_root(x, *mark - 1);
-    b = find_root(x, member);
+    b = find_root(x, x->member);
     x->root[a > b ? a : b] = a > b ? b : a; /* the root is the first member */
 }
 
-static void forget(struct splitter *x, uint32_t port, uint32_t member)
+static void forget(void *arg, uint32_t port)
 {
-    (void)member;
+    struct splitter *x = arg;
+
     x->s->mark[port] = 0;
 }
 
-typedef void (*port_fn)(struct splitter *x, uint32_t port, uint32_t member);
-
-static void each_of_path(struct splitter *x, uint32_t row, uint32_t member, port_fn fn)
+/* @fn with the ports of each member; x->member says whose. */
+static void each_port(struct splitter *x, port_fn fn)
 {
-    for (; x->s->path[row] != PATH_END; row++)
-        fn(x, x->s->path[row], member);
-}
+    const struct sim *s = x->s;
+    const uint32_t flows = x->p->flow_count;
 
-static void each_port(struct splitter *x, uint32_t member, port_fn fn)
-{
-    struct sim *s = x->s;
-
-    if (member < x->p->flow_count) {
-        const struct flow_tx *t = &s->tx[x->p->flow[member]];
-
-        for (uint32_t i = 0; i < t->path_count; i++) {
-            each_of_path(x, t->path + i * t->path_stride, member, fn);
-            if (!ack_is_beside(s->cfg.ack))
-                each_of_path(x, t->ack_path + i * t->ack_stride, member, fn);
-        }
-    } else {
-        const struct swtch *sw = &s->swtch[x->p->swtch[member - x->p->flow_count]];
-
-        for (uint32_t i = sw->first_port; i < sw->first_port + sw->port_count; i++) {
-            fn(x, i, member);
-            fn(x, s->port[i].peer, member);
-        }
+    for (x->member = 0; x->member < x->count; x->member++) {
+        if (x->member < flows)
+            flow_each_port(s, &s->tx[x->p->flow[x->member]], fn, x);
+        else
+            swtch_each_port(s, &s->swtch[x->p->swtch[x->member - flows]], fn, x);
     }
 }
 
@@ -88,10 +75,8 @@ static uint32_t find_components(struct splitter *x)
 
     for (uint32_t i = 0; i < x->count; i++)
         x->root[i] = i;
-    for (uint32_t i = 0; i < x->count; i++)
-        each_port(x, i, meet);
-    for (uint32_t i = 0; i < x->count; i++)
-        each_port(x, i, forget);
+    each_port(x, meet);
+    each_port(x, forget);
     for (uint32_t i = 0; i < x->count; i++) {
         x->weight[find_root(x, i)]++;
         components += x->root[i] == i;

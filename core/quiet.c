@@ -88,21 +88,14 @@ static void recount(struct sim *s, struct swtch *sw)
 static int couple(struct sim *s, uint32_t row)
 {
     struct swtch *sw = &s->swtch[row];
-    const uint32_t end = sw->first_port + sw->port_count;
-    struct part *p = NULL;
+    struct part_found f = {s, NULL};
 
-    for (uint32_t i = sw->first_port; i < end; i++) {
-        p = part_unite(s, p, s->port[i].part);
-        p = part_unite(s, p, s->port[s->port[i].peer].part);
-    }
-    if (!p)
-        p = part_create(s);
-    if (!p || part_hold_swtch(p, row))
+    swtch_each_port(s, sw, part_unite_port, &f);
+    if (!f.p)
+        f.p = part_create(s);
+    if (!f.p || part_hold_swtch(f.p, row))
         return WH_ERR_NOMEM;
-    for (uint32_t i = sw->first_port; i < end; i++) {
-        part_claim_port(s, p, i);
-        part_claim_port(s, p, s->port[i].peer);
-    }
+    swtch_each_port(s, sw, part_claim_port, f.p);
     sw->coupled = 1;
     recount(s, sw);
     return 0;
@@ -123,10 +116,7 @@ int quiet_release(struct sim *s, struct part *p, uint32_t row)
                 return 0;
         }
     sw->coupled = 0;
-    for (uint32_t i = sw->first_port; i < end; i++) {
-        part_release_port(s, p, i);
-        part_release_port(s, p, s->port[i].peer);
-    }
+    swtch_each_port(s, sw, part_release_port, p);
     return 1;
 }
 
@@ -183,11 +173,10 @@ static int couple_path(struct sim *s, uint32_t row)
 
 int quiet_add(struct sim *s, uint32_t flow)
 {
-    struct flow_tx *t = &s->tx[flow];
+    const struct flow_tx *t = &s->tx[flow];
     int rc = 0;
 
-    t->load_bytes = load_of(s, flow);
-    add_paths(s, t, 1);
+    quiet_count(s, flow);
     for (uint32_t i = 0; i < t->path_count && !rc; i++) {
         rc = couple_path(s, t->path + i * t->path_stride);
         if (!rc && s->cfg.ack == ACK_IN_DATA)

@@ -590,6 +590,32 @@ void flow_gone(struct sim *s, uint32_t flow);
 int flow_reroute_all(struct sim *s) WH_MUST_CHECK;
 uint32_t flow_next_sport(struct sim *s, uint32_t src, uint32_t dst);
 
+/* ---- what members claim ---- */
+typedef void (*port_fn)(void *arg, uint32_t port);
+/* @fn with each port that the flow claims, in the order of its ways; a port that several of them
+ * share comes several times. */
+static inline void flow_each_port(const struct sim *s, const struct flow_tx *t, port_fn fn,
+                                  void *arg)
+{
+    for (uint32_t i = 0; i < t->path_count; i++) {
+        for (uint32_t row = t->path + i * t->path_stride; s->path[row] != PATH_END; row++)
+            fn(arg, s->path[row]);
+        if (ack_is_beside(s->cfg.ack))
+            continue;
+        for (uint32_t row = t->ack_path + i * t->ack_stride; s->path[row] != PATH_END; row++)
+            fn(arg, s->path[row]);
+    }
+}
+/* With each port that a coupled switch claims: its own, and their peers. */
+static inline void swtch_each_port(const struct sim *s, const struct swtch *sw, port_fn fn,
+                                   void *arg)
+{
+    for (uint32_t i = sw->first_port; i < sw->first_port + sw->port_count; i++) {
+        fn(arg, i);
+        fn(arg, s->port[i].peer);
+    }
+}
+
 /* ---- partitions: part.c ---- */
 static inline struct part *part_of_port(const struct sim *s, uint32_t port)
 {
@@ -603,10 +629,14 @@ static inline struct part *part_of_flow(const struct sim *s, uint32_t flow)
 void part_at_control(struct part *p);
 /* A partition without members whose clock starts now. NULL: out of memory. */
 struct part *part_create(struct sim *s);
-/* Moves all of @from to @to and ends @from. Both stand at the present control event. */
-void part_join(struct sim *s, struct part *to, struct part *from);
 /* The larger of two; joins them if they are not the same. NULL stands for none. */
 struct part *part_unite(struct sim *s, struct part *a, uint32_t id);
+/* port_fn; the partition that holds the port is united with what was found before. */
+struct part_found {
+    struct sim *s;
+    struct part *p; /* NULL: none yet */
+};
+void part_unite_port(void *found, uint32_t port);
 /* Claims the ports of a flow's paths; what holds some of them becomes one. Paths are chosen. */
 int part_admit(struct sim *s, uint32_t flow) WH_MUST_CHECK;
 /* The flow is closed; it stays a member while packets of it may be under way. */
@@ -615,8 +645,9 @@ void part_dismiss(struct sim *s, uint32_t flow);
 int part_move(struct sim *s, uint32_t flow, const struct flow_tx *old) WH_MUST_CHECK;
 /* After a batch of closings: lets go what is idle, splits, ends. */
 void part_tidy_all(struct sim *s);
-void part_claim_port(struct sim *s, struct part *p, uint32_t port);
-void part_release_port(struct sim *s, struct part *p, uint32_t port);
+/* port_fn; @part is the partition that claims the port, or claimed it. */
+void part_claim_port(void *part, uint32_t port);
+void part_release_port(void *part, uint32_t port);
 int part_hold_swtch(struct part *p, uint32_t swtch) WH_MUST_CHECK;
 /* ORDER_NS3: which flows of the whole run can ever meet. */
 int part_fix_all(struct sim *s) WH_MUST_CHECK;

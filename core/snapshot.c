@@ -73,19 +73,25 @@ static int by_id(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-static void number_path(struct sim *s, uint32_t row, uint32_t *count)
+struct numbering {
+    struct sim *s;
+    uint32_t count;
+};
+
+static void number_port(void *arg, uint32_t port)
 {
-    for (; s->path[row] != PATH_END; row++) {
-        if (s->mark[s->path[row]])
-            continue;
-        s->port_list[(*count)++] = s->path[row];
-        s->mark[s->path[row]] = *count;
-    }
+    struct numbering *n = arg;
+
+    if (n->s->mark[port])
+        return;
+    n->s->port_list[n->count++] = port;
+    n->s->mark[port] = n->count;
 }
 
 void snapshot_map(struct part *p, struct snapshot_map *m)
 {
     struct sim *s = p->s;
+    struct numbering n = {s, 0};
 
     if (s->snap_flow_cap < p->flow_count) {
         s->snap_flow_cap = 2 * p->flow_count;
@@ -98,15 +104,10 @@ void snapshot_map(struct part *p, struct snapshot_map *m)
     if (m->flow_count > 1)
         qsort(m->flow, m->flow_count, sizeof *m->flow, by_id);
     for (uint32_t i = 0; i < m->flow_count; i++) {
-        const struct flow_tx *t = &s->tx[m->flow[i]];
-
         s->tx[m->flow[i]].snap_rank = i;
-        for (uint32_t k = 0; k < t->path_count; k++) {
-            number_path(s, t->path + k * t->path_stride, &m->port_count);
-            if (!ack_is_beside(s->cfg.ack))
-                number_path(s, t->ack_path + k * t->ack_stride, &m->port_count);
-        }
+        flow_each_port(s, &s->tx[m->flow[i]], number_port, &n);
     }
+    m->port_count = n.count;
 }
 
 void snapshot_unmap(struct part *p, const struct snapshot_map *m)
