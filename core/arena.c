@@ -6,6 +6,8 @@
  */
 #include "sim_int.h"
 
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 
 void *arena_reserve(size_t bytes)
@@ -33,4 +35,16 @@ void arena_forget(void *p, size_t from, size_t to)
 
     if (first < end)
         madvise((char *)p + first, end - first, MADV_DONTNEED);
+}
+
+int rows_grow(void *rows, size_t row_bytes, size_t cap)
+{
+    void *at;
+
+    memcpy(&at, rows, sizeof at); /* a pointer to any type */
+    at = realloc(at, cap * row_bytes);
+    if (!at)
+        return WH_ERR_NOMEM;
+    memcpy(rows, &at, sizeof at);
+    return 0;
 }

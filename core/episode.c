@@ -205,7 +205,7 @@ static void remember(struct part *p, const struct snapshot_map *m)
         struct port *pt = &p->port[m->port[i]];
 
         r->port[i] = (struct moved_port){pt->tx_total_bytes, pt->tx_packets, pt->marks, pt->q_max};
-        pt->q_max = pt->q_bytes; /* of this episode; replay_end puts the larger one back */
+        pt->q_max = pt->q_bytes; /* of this episode; restore_q_max puts the larger one back */
     }
 }
 
@@ -329,7 +329,7 @@ static void begin(struct part *p)
     snapshot_unmap(p, &m);
 }
 
-void replay_begin_all(struct sim *s)
+void episode_begin_all(struct sim *s)
 {
     for (uint32_t i = 0; i < s->fresh_count; i++) {
         struct part *p = s->parts[s->fresh[i]];
@@ -548,12 +548,12 @@ static void adopt(struct part *p)
     p->episode_state = EPISODE_PLAIN;
 }
 
-int64_t replay_next(const struct part *p)
+int64_t episode_next(const struct part *p)
 {
     return p->episode_state == EPISODE_FOLLOWS ? TIME_NEVER : wake_of(p) - p->offset;
 }
 
-int64_t replay_bound(struct part *p, int64_t (*bound)(struct part *p))
+int64_t episode_bound(struct part *p, int64_t (*bound)(struct part *p))
 {
     struct part *leader;
     int64_t first;
@@ -565,7 +565,7 @@ int64_t replay_bound(struct part *p, int64_t (*bound)(struct part *p))
     return first == TIME_NEVER ? first : first - leader->record->at.global_ps + p->now + p->offset;
 }
 
-void replay_finish_all(struct sim *s, int64_t horizon)
+void episode_finish_all(struct sim *s, int64_t horizon)
 {
     for (uint32_t i = 0; i < s->run_count; i++) {
         struct part *p = s->parts[s->run[i]];
@@ -597,9 +597,9 @@ static void catch_up(struct part *p, int64_t global_ps)
     check(!p->note_count, "partition %u: the end of an episode was missed", p->id);
 }
 
-void replay_disturb(struct part *p, int64_t global_ps)
+void episode_disturb(struct part *p, int64_t global_ps)
 {
-    const int waited = replay_waits(p);
+    const int waited = episode_waits(p);
 
     if (p->episode_state == EPISODE_LEADS)
         end_lead(p, 0);
@@ -613,7 +613,7 @@ void replay_disturb(struct part *p, int64_t global_ps)
         catch_up(p, global_ps);
 }
 
-void replay_fini(struct part *p)
+void episode_fini(struct part *p)
 {
     if (p->episode_state == EPISODE_REPLAYS)
         p->s->memo.release(p->s->memo.ctx, p->known.entry);

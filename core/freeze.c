@@ -35,11 +35,7 @@ struct episode {
 
 static void grow(void *rows, size_t row_bytes, uint32_t cap)
 {
-    void **at = rows;
-    void *r = realloc(*at, cap * row_bytes);
-
-    check(r != NULL, "out of memory for %u rows of an episode", cap);
-    *at = r;
+    check(!rows_grow(rows, row_bytes, cap), "out of memory for %u rows of an episode", cap);
 }
 
 static void reserve(struct episode *e, uint32_t flows, uint32_t path_rows)

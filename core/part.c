@@ -47,7 +47,7 @@ static void end_episode(struct part *p, int64_t global_ps)
 {
     struct sim *s = p->s;
 
-    replay_disturb(p, global_ps);
+    episode_disturb(p, global_ps);
     if (p->frozen_ps)
         freeze_interrupt(p, global_ps);
     if (!p->is_fresh)
@@ -161,7 +161,7 @@ void part_fini(struct part *p)
     free(p->final);
     free(p->old);
     freeze_fini(p);
-    replay_fini(p);
+    episode_fini(p);
 }
 
 /* ---- ports ---- */

@@ -18,12 +18,6 @@ struct part_checker {
     uint32_t *pieces; /* shape: [part_count], components found */
 };
 
-#define REQUIRE(c, cond, ...)                                                                      \
-    do {                                                                                           \
-        if (!(cond))                                                                               \
-            return err_set((c)->e, WH_ERR_STATE, NULL, 0, __VA_ARGS__);                            \
-    } while (0)
-
 static uint32_t find_root(const struct part_checker *c, uint32_t i)
 {
     while (c->root[i] != i)

@@ -28,27 +28,16 @@
 
 /* ---- set-up ---- */
 
-static int grow_rows(void *rows, size_t row_bytes, uint32_t cap)
-{
-    void **at = rows;
-    void *r = realloc(*at, cap * row_bytes);
-
-    if (!r)
-        return 0;
-    *at = r;
-    return 1;
-}
-
 /* Room for more partitions. Coordinator. */
 int round_grow(struct sim *s)
 {
     const uint32_t cap = s->part_cap ? 2 * s->part_cap : 64;
 
-    if (!grow_rows(&s->parts, sizeof *s->parts, cap) ||
-        !grow_rows(&s->part_free, sizeof *s->part_free, cap) ||
-        !grow_rows(&s->run, sizeof *s->run, cap) ||
-        !grow_rows(&s->touched, sizeof *s->touched, cap) ||
-        !grow_rows(&s->tasks, sizeof *s->tasks, cap))
+    if (rows_grow(&s->parts, sizeof *s->parts, cap) ||
+        rows_grow(&s->part_free, sizeof *s->part_free, cap) ||
+        rows_grow(&s->run, sizeof *s->run, cap) ||
+        rows_grow(&s->touched, sizeof *s->touched, cap) ||
+        rows_grow(&s->tasks, sizeof *s->tasks, cap))
         return WH_ERR_NOMEM;
     s->part_cap = cap;
     return 0;
@@ -147,8 +136,8 @@ static int64_t sending_bound(const struct part *p, int64_t reached)
 /* Nothing happens in the partition before it, local. */
 static int64_t part_next(const struct part *p)
 {
-    if (replay_waits(p))
-        return replay_next(p);
+    if (episode_waits(p))
+        return episode_next(p);
     return p->frozen_ps ? p->frozen_at + p->frozen_ps : calendar_next_bound(&p->cal);
 }
 
@@ -187,7 +176,7 @@ static int64_t completion_bound(struct sim *s)
 
         if (!p->running)
             continue;
-        bound = replay_waits(p) ? replay_bound(p, global_bound) : global_bound(p);
+        bound = episode_waits(p) ? episode_bound(p, global_bound) : global_bound(p);
         first = bound < first ? bound : first;
     }
     return first;
@@ -283,7 +272,7 @@ static void advance(struct sim *s, int64_t horizon, int all)
         p->stops_idle = (uint8_t)!all;
         if (!all && !p->running)
             continue;
-        if (replay_waits(p))
+        if (episode_waits(p))
             continue;
         p->from = p->executed;
         p->executed = p->limit;
@@ -317,7 +306,7 @@ static int gather_of(struct sim *s, struct part *p)
     if (s->notes_count + p->note_count > s->notes_cap) {
         const uint32_t cap = 2 * (s->notes_count + p->note_count) + 64;
 
-        if (!grow_rows(&s->notes, sizeof *s->notes, cap))
+        if (rows_grow(&s->notes, sizeof *s->notes, cap))
             return WH_ERR_NOMEM;
         s->notes_cap = cap;
     }
@@ -441,7 +430,7 @@ static struct horizon find_horizon(struct sim *s, int64_t end)
 static struct horizon begin_round(struct sim *s, int64_t end)
 {
     if (s->memo.lookup)
-        replay_begin_all(s);
+        episode_begin_all(s);
     return find_horizon(s, end);
 }
 
@@ -455,7 +444,7 @@ static int one_round(struct sim *s, int64_t end)
 
     advance(s, h.time, goes_on);
     if (s->memo.lookup)
-        replay_finish_all(s, h.time);
+        episode_finish_all(s, h.time);
     if (s->interrupted)
         return WH_ERR_INTERRUPTED;
     if (has_failed(s))
@@ -489,35 +478,37 @@ static void wake_all(struct sim *s)
     for (uint32_t i = 0; i < s->run_count; i++) {
         struct part *p = s->parts[s->run[i]];
 
-        if (p->frozen_ps || replay_waits(p))
+        if (p->frozen_ps || episode_waits(p))
             part_at_control(p);
     }
 }
 
-static int completed_before(const struct sim *s, uint32_t a, uint32_t b)
+/* Completions of one round come in order; with skipping a partition may catch up later. @from:
+ * those of earlier calls. */
+static int sort_done(struct sim *s, uint32_t from)
 {
-    const int64_t x = s->result[a].end_ps, y = s->result[b].end_ps;
+    const uint32_t count = s->flow_done - from;
 
-    return x != y ? x < y : a < b;
-}
-
-/* Completions of one round come in order; with skipping a partition may catch up later. */
-static void sort_done(struct sim *s)
-{
-    for (uint32_t i = 1; i < s->flow_done; i++) {
-        const uint32_t f = s->done[i];
-        uint32_t k = i;
-
-        while (k > 0 && completed_before(s, f, s->done[k - 1])) {
-            s->done[k] = s->done[k - 1];
-            k--;
-        }
-        s->done[k] = f;
+    if (count > s->notes_cap) {
+        if (rows_grow(&s->notes, sizeof *s->notes, count))
+            return WH_ERR_NOMEM;
+        s->notes_cap = count;
     }
+    for (uint32_t i = 0; i < count; i++) {
+        const uint32_t flow = s->done[from + i];
+
+        s->notes[i] = (struct part_note){s->result[flow].end_ps, flow, NOTE_COMPLETED};
+    }
+    if (count > 1)
+        qsort(s->notes, count, sizeof *s->notes, note_order);
+    for (uint32_t i = 0; i < count; i++)
+        s->done[from + i] = s->notes[i].flow;
+    return 0;
 }
 
 static int run_loop(struct sim *s, int64_t end)
 {
+    const uint32_t done_before = s->flow_done;
     int rc = settle(s); /* left by an interruption */
 
     while (!rc && sim_has_work(s)) {
@@ -529,7 +520,8 @@ static int run_loop(struct sim *s, int64_t end)
     if (rc >= 0 && !s->is_serial)
         advance(s, sim_has_work(s) ? end : s->now, 1);
     if (s->is_accelerated) {
-        sort_done(s);
+        if (!s->part.reacts && sort_done(s, done_before))
+            return WH_ERR_NOMEM;
         if (sim_has_work(s) && s->reached != TIME_NEVER)
             wake_all(s);
     }

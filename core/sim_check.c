@@ -18,12 +18,6 @@ struct checker {
     uint64_t *waiting; /* shape: [port_count][class_count], bytes by ingress */
 };
 
-#define REQUIRE(c, cond, ...)                                                                      \
-    do {                                                                                           \
-        if (!(cond))                                                                               \
-            return err_set((c)->e, WH_ERR_STATE, NULL, 0, __VA_ARGS__);                            \
-    } while (0)
-
 static int check_queue(struct checker *c, uint32_t port, uint32_t cls)
 {
     const struct sim *s = c->s;

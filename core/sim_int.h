@@ -689,18 +689,18 @@ int quiet_release(struct sim *s, struct part *p, uint32_t swtch);
 
 /* ---- replaying: episode.c; coordinator ---- */
 /* Looks up the episodes that control events have begun. */
-void replay_begin_all(struct sim *s);
+void episode_begin_all(struct sim *s);
 /* Everything up to @horizon has been executed: episodes that have ended become known, and what
  * replays them takes their end. */
-void replay_finish_all(struct sim *s, int64_t horizon);
+void episode_finish_all(struct sim *s, int64_t horizon);
 /* A control event at @global_ps ends the episode. */
-void replay_disturb(struct part *p, int64_t global_ps);
+void episode_disturb(struct part *p, int64_t global_ps);
 /* Of a partition that replays or follows: when something happens in it next, local; before when
  * nothing can complete in it, global, given that of a leader. */
-int64_t replay_next(const struct part *p);
-int64_t replay_bound(struct part *p, int64_t (*bound)(struct part *leader));
-void replay_fini(struct part *p);
-static inline int replay_waits(const struct part *p)
+int64_t episode_next(const struct part *p);
+int64_t episode_bound(struct part *p, int64_t (*bound)(struct part *leader));
+void episode_fini(struct part *p);
+static inline int episode_waits(const struct part *p)
 {
     return p->episode_state == EPISODE_FOLLOWS || p->episode_state == EPISODE_REPLAYS;
 }
@@ -747,6 +747,12 @@ const struct control *control_peek(const struct sim *s);
 void control_pop(struct sim *s);
 
 /* ---- what must hold between events: sim_check.c ---- */
+/* In a function that returns 0 or a code, @c having the struct err_info *e. */
+#define REQUIRE(c, cond, ...)                                                                      \
+    do {                                                                                           \
+        if (!(cond))                                                                               \
+            return err_set((c)->e, WH_ERR_STATE, NULL, 0, __VA_ARGS__);                            \
+    } while (0)
 /* Returns 0, or WH_ERR_STATE with a sentence in @e. */
 int sim_check_invariants(const struct sim *s, struct err_info *e) WH_MUST_CHECK;
 /* Of partitions: part_check.c. */
@@ -758,6 +764,10 @@ void sim_check_often(struct sim *s);
 #else
 #define sim_dcheck(s) ((void)(s))
 #endif
+
+/* arrays that move when they grow: arena.c. @rows: address of the pointer to the first row; it
+ * stays as it is on failure. Errors: WH_ERR_NOMEM. */
+int rows_grow(void *rows, size_t row_bytes, size_t cap) WH_MUST_CHECK;
 
 /* reserved address space: arena.c */
 void *arena_reserve(size_t bytes); /* zero, committed on first touch; NULL on failure */

@@ -44,6 +44,21 @@ static int for_each_record(struct memo_store *s, record_fn fn, void *arg, struct
     return rc == MDB_NOTFOUND ? 0 : store__fail(s, rc, "read all entries", e);
 }
 
+/* @fn with every record of a tree that has been checked. */
+static int read_all(struct memo_store *s, record_fn fn, void *arg, struct scan_report *report,
+                    struct err_info *e)
+{
+    int rc = store__begin_read(s, e);
+
+    if (rc)
+        return rc;
+    rc = store__check_tree(s, report, e);
+    if (!rc)
+        rc = for_each_record(s, fn, arg, e);
+    store__end_read(s);
+    return rc;
+}
+
 /* ---- info ---- */
 
 static void print_id(const struct record_place *place, char *out)
@@ -103,14 +118,8 @@ int memo_store_info(struct memo_store *s, struct memo_store_info *out, struct er
 {
     struct memo_store_info info = {.format_version = MEMO_STORE_FORMAT_VERSION};
     struct scan_report report = {.text = ""};
-    int rc = store__begin_read(s, e);
+    const int rc = read_all(s, add_to_info, &info, &report, e);
 
-    if (rc)
-        return rc;
-    rc = store__check_tree(s, &report, e);
-    if (!rc)
-        rc = for_each_record(s, add_to_info, &info, e);
-    store__end_read(s);
     if (rc) {
         memo_store_info_fini(&info);
         return rc;
@@ -153,14 +162,8 @@ int memo_store_verify(struct memo_store *s, struct memo_store_verdict *out, stru
 {
     struct memo_store_verdict verdict = {0, 0};
     struct scan_report report = {.text = ""};
-    int rc = store__begin_read(s, e);
+    const int rc = read_all(s, add_to_verdict, &verdict, &report, e);
 
-    if (rc)
-        return rc;
-    rc = store__check_tree(s, &report, e);
-    if (!rc)
-        rc = for_each_record(s, add_to_verdict, &verdict, e);
-    store__end_read(s);
     if (!rc)
         *out = verdict;
     return rc;
