@@ -42,12 +42,19 @@ enum { AHEAD_PORT = 12, AHEAD_PKT = 9, AHEAD_PATH = 6, AHEAD_NEXT = 3 };
  */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 
-/* Port whose wire the event at @distance is about, NULL if it is another kind of event. */
-static ALWAYS_INLINE const struct port *ahead(const struct part *p, uint32_t distance)
+/* Port whose wire the event at @distance is about, PORT_NONE if it is another kind of event. */
+static ALWAYS_INLINE uint32_t ahead(const struct part *p, uint32_t distance)
 {
     const struct event *e = &p->cal.cur[p->cal.cur_head + distance];
 
-    return event_kind(e->id) == EVENT_WIRE ? &p->port[event_row(e->id)] : NULL;
+    return event_kind(e->id) == EVENT_WIRE ? event_row(e->id) : PORT_NONE;
+}
+
+static ALWAYS_INLINE uint32_t head_of(const struct part *p, uint32_t port)
+{
+    const struct cut_wire *w = cut_wire_of(p, port);
+
+    return w ? w->head : p->port[port].wire_head;
 }
 
 static ALWAYS_INLINE void fetch_port(const struct port *pt)
@@ -75,25 +82,28 @@ static ALWAYS_INLINE void fetch_next(const struct part *p, const struct pkt *k)
  */
 static ALWAYS_INLINE void look_ahead(const struct part *p)
 {
-    const struct port *pt;
+    uint32_t port;
 
     if (p->cal.cur_count - p->cal.cur_head <= AHEAD_PORT)
         return;
-    if ((pt = ahead(p, AHEAD_PORT)))
-        fetch_port(pt);
-    if ((pt = ahead(p, AHEAD_PKT))) {
-        __builtin_prefetch(&p->pkt[pt->wire_head]);
+    port = ahead(p, AHEAD_PORT);
+    if (port != PORT_NONE && !cut_wire_of(p, port)) /* else it is another shard's */
+        fetch_port(&p->port[port]);
+    if ((port = ahead(p, AHEAD_PKT)) != PORT_NONE) {
+        const uint32_t row = head_of(p, port);
+
+        __builtin_prefetch(&p->pkt[row]);
         if (p->int_rec)
-            __builtin_prefetch(&p->int_rec[pt->wire_head]);
+            __builtin_prefetch(&p->int_rec[row]);
     }
-    if ((pt = ahead(p, AHEAD_PATH))) {
-        const struct pkt *k = &p->pkt[pt->wire_head];
+    if ((port = ahead(p, AHEAD_PATH)) != PORT_NONE) {
+        const struct pkt *k = &p->pkt[head_of(p, port)];
 
         __builtin_prefetch(&p->path[k->path]);
         __builtin_prefetch(&p->pkt[k->next]);
     }
-    if ((pt = ahead(p, AHEAD_NEXT)))
-        fetch_next(p, &p->pkt[pt->wire_head]);
+    if ((port = ahead(p, AHEAD_NEXT)) != PORT_NONE)
+        fetch_next(p, &p->pkt[head_of(p, port)]);
 }
 
 static int poll(struct part *p)

@@ -259,7 +259,7 @@ void freeze_interrupt(struct part *p, int64_t global_ps)
            (long long)elapsed, (long long)p->frozen_ps);
     end_skip(p, whole);
     p->limit = global_ps - p->offset; /* the rest of a quantum */
-    part_run_plain(p);
+    part_run(p);
 }
 
 static void note_why(struct part *p, const struct watch_verdict *v)
@@ -321,7 +321,7 @@ static int run_to(struct part *p, int64_t until)
     const int64_t limit = p->limit;
 
     p->limit = until;
-    part_run_plain(p);
+    part_run(p);
     if (p->limit != until || p->note_stop)
         return 0;
     p->limit = limit;
@@ -359,7 +359,7 @@ void freeze_run(struct part *p)
         int64_t skip;
 
         if (next >= p->limit) {
-            part_run_plain(p);
+            part_run(p);
             return;
         }
         if (!run_to(p, next))

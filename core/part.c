@@ -117,7 +117,7 @@ struct part *part_create(struct sim *s)
         return NULL;
     /* its clock starts at 0, with INT within the first ns; that of ns-3 is the global one */
     p->offset = p->order == ORDER_NS3 ? 0 : p->int_rec ? s->now / PS_PER_NS * PS_PER_NS : s->now;
-    p->is_fresh = p->is_watched = 0;
+    p->is_fresh = p->is_watched = p->may_stall = 0;
     p->episode_state = EPISODE_PLAIN;
     p->reacts = s->part.reacts;
     p->run_index = s->run_count;
@@ -142,6 +142,7 @@ static void part_end(struct sim *s, struct part *p)
     if (s->is_accelerated && !p->is_fresh)
         freeze_end_episode(p);
     p->episode_state = EPISODE_PLAIN;
+    shard_gather(p);
     s->run[p->run_index] = last;
     s->parts[last]->run_index = p->run_index;
     p->run_index = ROW_NONE;
@@ -160,6 +161,7 @@ void part_fini(struct part *p)
     free(p->linger);
     free(p->final);
     free(p->old);
+    shard_fini(p);
     freeze_fini(p);
     episode_fini(p);
 }
@@ -182,7 +184,7 @@ static int port_is_idle(struct part *p, uint32_t port)
     const struct port *pt = &p->port[port];
 
     port_advance(p, port);
-    return !(pt->wire_head | pt->backlog | pt->busy | pt->paused) &&
+    return !(shard_wire_head(p, port) | pt->backlog | pt->busy | pt->paused) &&
            (!(pt->flags & PORT_HOST) || p->s->nic[pt->owner].timer_time == TIME_NEVER);
 }
 
@@ -306,6 +308,7 @@ static void join(struct sim *s, struct part *to, struct part *from)
     const int64_t delta = from->offset - to->offset;
 
     dcheck(to != from && !from->note_count, "partition %u is joined with %u", to->id, from->id);
+    shard_gather(from);
     if (delta)
         part_rebase(s, from, delta);
     move_events(to, from, delta);
@@ -327,6 +330,8 @@ static void join(struct sim *s, struct part *to, struct part *from)
     move_old(s, to, from);
     from->flow_count = from->swtch_count = from->linger_count = 0;
     part_end(s, from);
+    if (to->cut)
+        shard_adopt_wires(to);
     s->joins++;
 }
 
@@ -530,7 +535,7 @@ static int path_has(const struct sim *s, uint32_t row, uint32_t flow)
     for (; s->path[row] != PATH_END; row++) {
         struct port *pt = &s->port[s->path[row]];
 
-        if (queue_has(s, pt->wire_head, flow))
+        if (queue_has(s, shard_wire_head(part_of_port(s, s->path[row]), s->path[row]), flow))
             return 1;
         for (uint32_t c = 0; pt->backlog && c < s->class_count; c++)
             if (queue_has(s, port_queue(s, pt, s->path[row], c)->head, flow))
@@ -606,7 +611,7 @@ static void drop_old(struct sim *s, struct part *p)
 
 static void part_tidy(struct sim *s, struct part *p)
 {
-    if (calendar_next_bound(&p->cal) <= p->touch_ps - p->offset)
+    if ((p->cut ? shard_next(p) : calendar_next_bound(&p->cal)) <= p->touch_ps - p->offset)
         return; /* it stopped with its last flow and lags behind; it is touched when it runs again
                  */
     part_at(p, p->touch_ps);

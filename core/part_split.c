@@ -173,6 +173,7 @@ static void split(struct splitter *x)
 {
     struct part *p = x->p;
 
+    shard_gather(p);
     create_parts(x);
     move_members(x);
     move_split_events(x);

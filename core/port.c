@@ -59,6 +59,20 @@ void port_await_end(struct part *p, uint32_t port)
     push_event(p, pt->busy_until, pt->tx_start, pt->chain, 0, event_id(EVENT_TX_DONE, port));
 }
 
+static inline void put_on_wire(struct part *p, uint32_t port, uint32_t row)
+{
+    struct port *pt = &p->port[port];
+    const struct pkt *k = &p->pkt[row];
+
+    if (pt->wire_head) {
+        p->pkt[pt->wire_tail].next = row;
+    } else {
+        pt->wire_head = row;
+        push_event(p, k->arrive, k->sched, k->chain, k->flow, event_id(EVENT_WIRE, port));
+    }
+    pt->wire_tail = row;
+}
+
 /* The packet goes on the wire; its transmission starts now. */
 static void transmit(struct part *p, uint32_t port, uint32_t row)
 {
@@ -84,13 +98,10 @@ static void transmit(struct part *p, uint32_t port, uint32_t row)
     if (__builtin_expect(k->flags & PKT_LAST, 0) && p->reacts && p->path[k->path] == PATH_END)
         part_announce(p, k->arrive);
     report(p, port, row, p->now, PACKET_DEQUEUE);
-    if (pt->wire_head) {
-        p->pkt[pt->wire_tail].next = row;
-    } else {
-        pt->wire_head = row;
-        push_event(p, k->arrive, k->sched, k->chain, k->flow, event_id(EVENT_WIRE, port));
-    }
-    pt->wire_tail = row;
+    if (p->cut && p->cut->cut[port])
+        shard_send(p, port, row);
+    else
+        put_on_wire(p, port, row);
     if (pt->backlog)
         port_await_end(p, port);
 }
@@ -376,9 +387,8 @@ static int is_lost(struct part *p, uint32_t port)
     return rate > 0 && rng_double(p->s->cfg.seed, STREAM_LOSS + port, pt->frames++) < rate;
 }
 
-static void arrive(struct part *p, uint32_t port, uint32_t row)
+static void arrive(struct part *p, uint32_t port, uint32_t in_port, uint32_t row)
 {
-    const uint32_t in_port = p->port[port].peer;
     struct pkt *k = &p->pkt[row];
 
     report(p, in_port, row, p->now, PACKET_RECEIVE);
@@ -401,23 +411,35 @@ static void arrive(struct part *p, uint32_t port, uint32_t row)
         sender_on_ack(p, row);
 }
 
-void port_on_wire(struct part *p, uint32_t port)
+/* Takes the packet that has arrived off its wire; 0 if the wire was cut after the event was
+ * scheduled. */
+static inline uint32_t take_off_wire(struct part *p, uint32_t port, uint32_t *head)
 {
-    struct port *pt = &p->port[port];
-    const uint32_t row = pt->wire_head;
+    const uint32_t row = *head;
     const struct pkt *next;
 
     if (!row || p->pkt[row].arrive != p->ev.time)
-        return; /* the wire was cut after this was scheduled */
-    pt->wire_head = p->pkt[row].next;
-    if (pt->wire_head) {
-        next = &p->pkt[pt->wire_head];
+        return 0;
+    *head = p->pkt[row].next;
+    if (*head) {
+        next = &p->pkt[*head];
         __builtin_prefetch(&p->pkt[next->next]);
         push_event(p, next->arrive, next->sched, next->chain, next->flow,
                    event_id(EVENT_WIRE, port));
     }
+    return row;
+}
+
+void port_on_wire(struct part *p, uint32_t port)
+{
+    struct cut_wire *w = cut_wire_of(p, port);
+    struct port *pt = &p->port[port];
+    const uint32_t row = take_off_wire(p, port, w ? &w->head : &pt->wire_head);
+
+    if (!row)
+        return;
     p->packet_hops++;
-    arrive(p, port, row);
+    arrive(p, port, w ? w->in_port : pt->peer, row);
 }
 
 /* ---- link failure ---- */
@@ -442,6 +464,7 @@ void port_take_down(struct part *p, uint32_t port)
 {
     struct port *pt = &p->port[port];
 
+    shard_gather(p);
     pt->flags |= PORT_DOWN;
     for (uint32_t c = 0; c < p->s->class_count; c++) {
         flush_queue(p, port, c);

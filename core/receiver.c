@@ -80,16 +80,13 @@ static int take_echo(struct part *p, struct flow_rx *r)
     return 1;
 }
 
-static void send_bypass(struct part *p, uint32_t row)
+void receiver_queue_bypass(struct part *p, uint32_t row)
 {
     struct pkt *k = &p->pkt[row];
     struct flow_tx *t = &p->tx[k->flow];
 
-    k->arrive = p->now + t->bypass_ps;
     if (t->bypass_head && k->arrive < p->pkt[t->bypass_tail].arrive)
         k->arrive = p->pkt[t->bypass_tail].arrive; /* the way back became shorter */
-    k->sched = p->now;
-    k->chain = next_chain(p, p->ev.sched);
     if ((k->flags & PKT_LAST) && p->reacts)
         part_announce(p, k->arrive);
     if (t->bypass_head) {
@@ -102,6 +99,17 @@ static void send_bypass(struct part *p, uint32_t row)
         calendar_push(&p->cal, &e);
     }
     t->bypass_tail = row;
+}
+
+static void send_bypass(struct part *p, uint32_t row)
+{
+    struct pkt *k = &p->pkt[row];
+
+    k->arrive = p->now + p->tx[k->flow].bypass_ps;
+    k->sched = p->now;
+    k->chain = next_chain(p, p->ev.sched);
+    if (!p->cut || !shard_send_bypass(p, row))
+        receiver_queue_bypass(p, row);
 }
 
 void receiver_bypass(struct part *p, uint32_t flow)

@@ -94,22 +94,6 @@ void part_announce(struct part *p, int64_t arrive)
     p->final[p->final_count++] = arrive;
 }
 
-/* The first last packet that has not arrived; forgets those that have. */
-static int64_t first_final(struct part *p, int64_t reached)
-{
-    int64_t first = TIME_NEVER;
-    uint32_t kept = 0;
-
-    for (uint32_t i = 0; i < p->final_count; i++) {
-        if (p->final[i] <= reached)
-            continue;
-        first = p->final[i] < first ? p->final[i] : first;
-        p->final[kept++] = p->final[i];
-    }
-    p->final_count = kept;
-    return first;
-}
-
 /* From what the flows have never sent: what went back may still be acknowledged. */
 static int64_t sending_bound(const struct part *p, int64_t reached)
 {
@@ -138,14 +122,16 @@ static int64_t part_next(const struct part *p)
 {
     if (episode_waits(p))
         return episode_next(p);
-    return p->frozen_ps ? p->frozen_at + p->frozen_ps : calendar_next_bound(&p->cal);
+    if (p->frozen_ps)
+        return p->frozen_at + p->frozen_ps;
+    return p->cut ? shard_next(p) : calendar_next_bound(&p->cal);
 }
 
 static void find_bound(struct part *p, int64_t reached)
 {
     const int64_t sending = sending_bound(p, reached);
-    const int64_t event = calendar_next_bound(&p->cal);
-    const int64_t final = first_final(p, reached);
+    const int64_t event = p->cut ? shard_next(p) : calendar_next_bound(&p->cal);
+    const int64_t final = shard_first_final(p, reached + 1);
     /* any packet may be the one that completes a selective repeat */
     const int64_t ahead =
         p->s->cfg.recovery == RECOVERY_SELECTIVE_REPEAT ? 0 : p->s->least_delay_ps;
@@ -216,7 +202,7 @@ void round_task(void *part, struct pool_worker *w)
     if (p->s->is_accelerated)
         freeze_run(p);
     else
-        part_run_plain(p);
+        part_run(p);
     note_weight(p, p->events - before);
 }
 
@@ -238,16 +224,42 @@ static int is_probed(const struct sim *s)
     return s->probe.record || s->probe.has_times;
 }
 
+/* Puts those last that shards execute, which the coordinator goes through by itself. Returns how
+ * many others there are. */
+static uint32_t set_apart(struct sim *s, uint32_t count)
+{
+    uint64_t total = 0;
+    uint32_t plain = count;
+
+    for (uint32_t i = 0; i < count; i++)
+        total += s->tasks[i]->weight;
+    if (shard_is_idle(s, total))
+        return count;
+    for (uint32_t i = count; i > 0; i--) {
+        struct pool_task *t = s->tasks[i - 1];
+
+        if (!shard_use(t->arg, t->weight, total))
+            continue;
+        s->tasks[i - 1] = s->tasks[--plain];
+        s->tasks[plain] = t;
+    }
+    return plain;
+}
+
 static void run_tasks(struct sim *s, uint32_t count)
 {
+    const uint32_t plain = set_apart(s, count);
+
     s->rounds++;
     s->part_tasks += count;
     /* the pool also takes single tasks where it measures */
-    if (s->pool && (count > 1 || is_probed(s)))
-        pool_round(s->pool, s->tasks, count);
+    if (s->pool && (plain > 1 || (plain && is_probed(s))))
+        pool_round(s->pool, s->tasks, plain);
     else
-        for (uint32_t i = 0; i < count; i++)
+        for (uint32_t i = 0; i < plain; i++)
             round_task(s->tasks[i]->arg, NULL);
+    for (uint32_t i = plain; i < count; i++)
+        round_task(s->tasks[i]->arg, NULL);
     adapt_slice(s, count);
 }
 

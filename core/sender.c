@@ -12,19 +12,24 @@
 
 #define STREAM_SPRAY UINT64_C(0x5b3a0001)
 
+void part_put_note(struct part *p, const struct part_note *n)
+{
+    if (p->note_count == p->note_cap) {
+        const uint32_t cap = p->note_cap ? 2 * p->note_cap : 64;
+        struct part_note *note = realloc(p->note, cap * sizeof *note);
+
+        check(note != NULL, "out of memory for %u notes", cap);
+        p->note = note;
+        p->note_cap = cap;
+    }
+    p->note[p->note_count++] = *n;
+}
+
 void part_note(struct part *p, uint32_t flow, enum note_kind what)
 {
     if (what == NOTE_DELIVERED && !p->s->hooks.on_delivered)
         return; /* nobody asks */
-    if (p->note_count == p->note_cap) {
-        const uint32_t cap = p->note_cap ? 2 * p->note_cap : 64;
-        struct part_note *n = realloc(p->note, cap * sizeof *n);
-
-        check(n != NULL, "out of memory for %u notes", cap);
-        p->note = n;
-        p->note_cap = cap;
-    }
-    p->note[p->note_count++] = (struct part_note){p->now + p->offset, flow, what};
+    part_put_note(p, &(struct part_note){p->now + p->offset, flow, what});
     if (what != NOTE_DELIVERED)
         p->running--;
     p->note_stop |= p->s->is_accelerated; /* what follows begins an episode */
@@ -248,6 +253,7 @@ void sender_on_rto(struct part *p, uint32_t flow)
         part_note(p, flow, NOTE_STALLED);
         return;
     }
+    p->may_stall |= t->retries > p->s->cfg.rto_retries_max / 2;
     recover(t);
     if (cc->on_timeout)
         cc->on_timeout(p, flow, cc_state_of(p->s, flow));

@@ -326,7 +326,7 @@ int sim_set_engine(struct sim *s, const struct sim_engine *e)
 {
     if (s->started)
         return WH_ERR_STATE;
-    if (e->threads < 1 || e->threads > SIM_THREADS_MAX)
+    if (e->threads < 1 || e->threads > SIM_THREADS_MAX || e->shards > SIM_SHARDS_MAX)
         return WH_ERR_INPUT;
     s->engine = *e;
     return 0;

@@ -57,7 +57,11 @@ enum engine_kind { ENGINE_PARTITIONED, ENGINE_SERIAL };
 struct sim_engine {
     enum engine_kind kind;
     uint32_t threads; /* 1..SIM_THREADS_MAX */
+    /* Partitions too large for one thread are cut into so many shards. 0: where it pays, as many as
+     * that takes; 1: never; others, up to SIM_SHARDS_MAX: always, for tests. */
+    uint32_t shards;
 };
+#define SIM_SHARDS_MAX 256
 #define SIM_THREADS_MAX 64
 /* sim_set_engine - before the run. Errors: WH_ERR_STATE (started), WH_ERR_INPUT (out of range). */
 int sim_set_engine(struct sim *s, const struct sim_engine *e) WH_MUST_CHECK;
@@ -158,6 +162,8 @@ struct sim_engine_stats {
     uint32_t threads;
     uint64_t rounds, tasks; /* tasks: partitions run, summed over the rounds */
     uint64_t joins, splits;
+    uint64_t scatters, shard_windows; /* partitions cut into shards; their windows */
+    uint32_t shards;                  /* 0: nothing was cut */
     uint32_t parts_alive, parts_alive_max, parts_ever;
     /* 0 on one thread without a probe */
     uint64_t shared_rounds; /* others than the coordinator were called to */

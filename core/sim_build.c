@@ -260,7 +260,7 @@ int sim_build(struct sim *s, struct err_info *e)
         return rc;
     mmu_init(s);
     find_spans(s);
-    s->engine = (struct sim_engine){ENGINE_PARTITIONED, 1};
+    s->engine = (struct sim_engine){ENGINE_PARTITIONED, 1, 0};
     part_init(s, &s->part);
     rc = round_grow(s);
     if (rc)
@@ -326,6 +326,7 @@ void sim_unbuild(struct sim *s)
         free(s->parts[i]);
     }
     part_fini(&s->part);
+    shard_map_fini(&s->shard_map);
     ack_charge_fini(s);
     route_destroy(s->route);
     free(s->parts);

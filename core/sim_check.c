@@ -48,11 +48,11 @@ static int check_wire(struct checker *c, uint32_t port)
 {
     const struct sim *s = c->s;
     const struct port *pt = &s->port[port];
+    const uint32_t head = shard_wire_head(part_of_port(s, port), port);
     int64_t last = INT64_MIN;
 
-    REQUIRE(c, !pt->wire_head || !(pt->flags & PORT_DOWN), "port %u is down, its wire is in use",
-            port);
-    for (uint32_t row = pt->wire_head; row; row = s->pkt[row].next) {
+    REQUIRE(c, !head || !(pt->flags & PORT_DOWN), "port %u is down, its wire is in use", port);
+    for (uint32_t row = head; row; row = s->pkt[row].next) {
         const struct pkt *k = &s->pkt[row];
 
         REQUIRE(c, ++c->packets <= pkt_handed(s), "port %u: the wire has no end", port);
@@ -207,13 +207,26 @@ static int check_flows(struct checker *c)
     return 0;
 }
 
+static int check_free_list(struct checker *c, const struct part *p)
+{
+    for (uint32_t row = p->pkt_free; row; row = c->s->pkt[row].next)
+        REQUIRE(c, ++c->packets <= pkt_handed(c->s), "the list of free packets has no end");
+    return 0;
+}
+
 static int check_free(struct checker *c)
 {
     const struct sim *s = c->s;
+    const struct part *q;
+    int rc = 0;
 
-    for (uint32_t i = 0; i < s->part_count; i++)
-        for (uint32_t row = s->parts[i]->pkt_free; row; row = s->pkt[row].next)
-            REQUIRE(c, ++c->packets <= pkt_handed(s), "the list of free packets has no end");
+    for (uint32_t i = 0; i < s->part_count && !rc; i++) {
+        rc = check_free_list(c, s->parts[i]);
+        for (uint32_t k = 0; !rc && (q = shard_at(s->parts[i], k)); k++)
+            rc = check_free_list(c, q);
+    }
+    if (rc)
+        return rc;
     REQUIRE(c, c->packets == pkt_handed(s), "%u packets found of %u", c->packets, pkt_handed(s));
     return 0;
 }

@@ -25,6 +25,7 @@
 #include "memo_ops.h"
 #include "pool.h"
 #include "route.h"
+#include "shard.h"
 #include "sim.h"
 #include "snapshot.h"
 #include "watch.h"
@@ -161,37 +162,42 @@ struct nic {
 };
 _Static_assert(sizeof(struct nic) % CACHE_LINE == 0, "interfaces do not share a line");
 
-/* Sender half of a flow. */
+/* Sender half of a flow. The first line is the sender's at each packet; the second is what others
+ * read of it too, and never changes while packets are under way. */
 struct flow_tx {
     int64_t snd_nxt, snd_una, size; /* payload bytes */
     int64_t next_avail;
-    int64_t rate_bps, max_rate_bps;
-    int64_t win_max, win; /* bytes; 0: no window */
+    int64_t rate_bps, win;
+    int64_t snd_max; /* highest byte ever sent + 1 */
+    uint32_t last_wire_bytes;
+    uint8_t active, retries, rto_armed, reserved;
+    /* line 1 */
     uint32_t path,
         ack_path;  /* path arena rows; of the first of path_count paths, path_stride apart */
     uint32_t port; /* egress at the host */
-    uint32_t last_wire_bytes;
-    uint8_t cls, active, retries, rto_armed;
-    uint16_t path_count, path_stride, ack_stride;
-    uint16_t hops;
-    int64_t base_rtt_ps;
+    uint16_t path_count, path_stride, ack_stride, hops;
+    uint8_t cls, reserved1[3];
+    uint64_t conn; /* hash of the connection, for draws that must repeat */
+    int64_t base_rtt_ps, bypass_ps;
+    int64_t max_rate_bps, win_max; /* win_max: bytes; 0: no window */
+    /* line 2 */
     int64_t rto_deadline;
-    int64_t snd_max; /* highest byte ever sent + 1 */
-    uint64_t conn;   /* hash of the connection, for draws that must repeat */
+    int64_t last_ack; /* when snd_una last rose */
     int64_t retx_bytes;
     uint64_t cnps;
     struct irn_tx *irn;                /* selective repeat, else NULL */
     uint32_t bypass_head, bypass_tail; /* ACKs that travel beside the network */
-    int64_t bypass_ps;
     int64_t base;          /* payload skipped so far: positions in the flow are base + local ones */
-    int64_t last_ack;      /* when snd_una last rose */
     int64_t ack_share_bps; /* rate at which its acknowledgements are charged for, per path */
-    uint64_t held_events;  /* executed because it kept its partition from being frozen */
-    int64_t load_bytes;    /* that it counts for at each switch on its way, quiet.c */
-    uint32_t snap_rank;    /* number in the snapshot that is being made */
-    uint32_t member;       /* index in part.flow */
+    /* line 3 */
+    uint64_t held_events; /* executed because it kept its partition from being frozen */
+    int64_t load_bytes;   /* that it counts for at each switch on its way, quiet.c */
+    uint32_t snap_rank;   /* number in the snapshot that is being made */
+    uint32_t member;      /* index in part.flow */
     uint8_t pad[40];
 };
+_Static_assert(offsetof(struct flow_tx, path) == CACHE_LINE, "what others read begins a line");
+_Static_assert(offsetof(struct flow_tx, rto_deadline) == 2 * (size_t)CACHE_LINE, "and is one");
 _Static_assert(sizeof(struct flow_tx) % CACHE_LINE == 0, "flows do not share a line");
 
 /* Receiver half of a flow. */
@@ -299,6 +305,13 @@ struct part {
     struct record *record;   /* what it remembers as a leader */
     uint64_t replayed_hops;
     uint64_t draws; /* random marks so far; where names matter */
+
+    /* executed by shards: shard.c */
+    const struct shard_map *cut; /* NULL: not at present */
+    struct shard_set *shards;    /* NULL: never yet */
+    uint32_t shard;              /* its own number; the home counts as one more */
+    uint8_t may_stall;           /* a flow may be given up soon: not by shards */
+    int64_t sent_min;            /* first arrival of what it has posted in this window */
 
     /* rounds: round.c */
     int64_t from;         /* local: where the present round began for it */
@@ -444,10 +457,12 @@ struct sim {
     struct bytes snap_timers; /* scratch of snapshot_save */
     struct part_note *notes;  /* of all partitions at one barrier */
     uint32_t notes_count, notes_cap;
-    struct pool_task **tasks; /* shape: [part_cap] */
-    struct pool *pool;        /* NULL: this thread alone */
-    int64_t slice_ps;         /* longest round without a look at on_poll */
-    uint64_t rounds, part_tasks, joins, splits;
+    struct pool_task **tasks;   /* shape: [part_cap] */
+    struct pool *pool;          /* NULL: this thread alone */
+    int64_t slice_ps;           /* longest round without a look at on_poll */
+    struct shard_map shard_map; /* count 0: not made yet */
+    uint32_t cut_parts;         /* partitions that shards execute */
+    uint64_t rounds, part_tasks, joins, splits, scatters, shard_windows;
     uint32_t parts_alive_max;
     struct sim_engine_stats ended; /* of the pools of earlier calls of sim_run */
 };
@@ -558,7 +573,10 @@ void sender_set_rate(struct part *p, uint32_t flow, int64_t rate_bps);
 void sender_retime_rate(struct part *p, uint32_t flow, int64_t rate_bps);
 void receiver_on_data(struct part *p, uint32_t row);
 void receiver_bypass(struct part *p, uint32_t flow);
+/* The acknowledgement, whose arrival is known, joins those that travel beside the network. */
+void receiver_queue_bypass(struct part *p, uint32_t row);
 void part_note(struct part *p, uint32_t flow, enum note_kind what);
+void part_put_note(struct part *p, const struct part_note *n);
 
 /* selective repeat: irn.c */
 struct irn_tx;
@@ -717,6 +735,17 @@ void part_announce(struct part *p, int64_t arrive);
 
 /* ---- events of one partition up to p->limit: dispatch.c ---- */
 void part_run_plain(struct part *p);
+static inline void part_run(struct part *p)
+{
+    if (p->cut)
+        shard_run(p);
+    else
+        part_run_plain(p);
+}
+static inline struct cut_wire *cut_wire_of(const struct part *p, uint32_t port)
+{
+    return p->cut && p->cut->cut[port] ? &p->cut->wire[p->cut->cut[port] - 1] : NULL;
+}
 
 /* ---- skipping: freeze.c ---- */
 struct episode;

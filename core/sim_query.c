@@ -118,6 +118,9 @@ void sim_engine_stats(const struct sim *s, struct sim_engine_stats *out)
     out->tasks = s->part_tasks;
     out->joins = s->joins;
     out->splits = s->splits;
+    out->scatters = s->scatters;
+    out->shard_windows = s->shard_windows;
+    out->shards = s->scatters ? s->shard_map.count : 0;
     out->parts_alive = s->run_count;
     out->parts_alive_max = s->parts_alive_max;
     out->parts_ever = s->part_count - 1;

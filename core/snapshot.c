@@ -93,6 +93,7 @@ void snapshot_map(struct part *p, struct snapshot_map *m)
     struct sim *s = p->s;
     struct numbering n = {s, 0};
 
+    shard_gather(p);
     if (s->snap_flow_cap < p->flow_count) {
         s->snap_flow_cap = 2 * p->flow_count;
         free(s->snap_flow);

@@ -83,7 +83,7 @@ int wh_create(struct wh_sim **out)
     if (!s)
         return WH_STATUS_NOMEM;
     scenario_init(&s->sc);
-    s->engine = (struct sim_engine){ENGINE_PARTITIONED, 1};
+    s->engine = (struct sim_engine){.threads = 1};
     if (match_create(&s->match)) {
         wh_destroy(s);
         return WH_STATUS_NOMEM;
@@ -147,7 +147,7 @@ int wh_set_engine(struct wh_sim *s, enum wh_engine engine, uint32_t threads)
     if (count > SIM_THREADS_MAX)
         return api__refuse(s, WH_STATUS_INPUT, "found %u threads, expected 1 to %d, or 0", threads,
                            SIM_THREADS_MAX);
-    s->engine = (struct sim_engine){(enum engine_kind)engine, count};
+    s->engine = (struct sim_engine){.kind = (enum engine_kind)engine, .threads = count};
     return 0;
 }
 

@@ -21,7 +21,7 @@ uint32_t engine_processors(void)
 
 void engine_options_init(struct engine_options *o)
 {
-    *o = (struct engine_options){.engine = {ENGINE_PARTITIONED, engine_processors()}};
+    *o = (struct engine_options){.engine.threads = engine_processors()};
 }
 
 int engine_parse_threads(const char *text, struct engine_options *o, struct err_info *e)
@@ -33,6 +33,18 @@ int engine_parse_threads(const char *text, struct engine_options *o, struct err_
                        THREADS_EXPECTED);
     o->engine.threads = count;
     o->is_threads_given = 1;
+    return 0;
+}
+
+int engine_parse_shards(const char *text, uint32_t *shards, struct err_info *e)
+{
+    uint32_t count = 0;
+
+    if (strcmp(text, "auto") && (pool_thread_count(text, &count) || count > SIM_SHARDS_MAX))
+        return err_set(e, WH_ERR_INPUT, NULL, 0,
+                       "--shards: found '%s', expected auto or a whole number from 1 to %d", text,
+                       SIM_SHARDS_MAX);
+    *shards = count;
     return 0;
 }
 

@@ -16,7 +16,10 @@
     "  --threads N|auto       threads, 1 to 64; auto: one for each processor that this process\n"  \
     "                         may use [auto]\n"                                                    \
     "  --engine partitioned|serial   parts of the network that cannot meet are simulated apart,\n" \
-    "                         or all in turn, on one thread [partitioned]. Results are the same\n"
+    "                         or all in turn, on one thread [partitioned]. Results are the same\n" \
+    "  --shards auto|N        cut parts too large for one thread into at most N shards, 1 to "     \
+    "256,\n"                                                                                       \
+    "                         even where it does not pay; 1: never [auto]. For measurements\n"
 
 struct engine_options {
     struct sim_engine engine;
@@ -36,6 +39,8 @@ uint32_t engine_processors(void);
 int engine_parse_threads(const char *text, struct engine_options *o,
                          struct err_info *e) WH_MUST_CHECK;
 int engine_parse_kind(const char *text, struct engine_options *o, struct err_info *e) WH_MUST_CHECK;
+/* engine_parse_shards - @shards as in struct sim_engine, 0 for auto. Errors: WH_ERR_INPUT. */
+int engine_parse_shards(const char *text, uint32_t *shards, struct err_info *e) WH_MUST_CHECK;
 
 /*
  * engine_parse_counts - "1,2,4": numbers of threads, in any order.

@@ -162,6 +162,7 @@ enum {
     RUN_OUTPUT,
     RUN_THREADS,
     RUN_ENGINE,
+    RUN_SHARDS,
     RUN_FCT_CSV,
     RUN_QUIET,
     RUN_PROGRESS,
@@ -184,6 +185,7 @@ enum {
     SCALING_REPETITIONS,
     SCALING_JSON,
     SCALING_SVG,
+    SCALING_SHARDS,
     SCALING_ENGINE_CHECK,
     SCALING_QUIET,
     SCALING_ACCEL,
@@ -204,6 +206,7 @@ static const struct option_row run_rows[RUN_ROWS] = {
     [RUN_OUTPUT] = {"output", 1},
     [RUN_THREADS] = {"threads", 1},
     [RUN_ENGINE] = {"engine", 1},
+    [RUN_SHARDS] = {"shards", 1},
     [RUN_FCT_CSV] = {"fct-csv", 1},
     [RUN_QUIET] = {"quiet", 0},
     [RUN_PROGRESS] = {"progress", 1},
@@ -226,6 +229,7 @@ static const struct option_row scaling_rows[SCALING_ROWS] = {
     [SCALING_REPETITIONS] = {"repetitions", 1},
     [SCALING_JSON] = {"json", 1},
     [SCALING_SVG] = {"svg", 1},
+    [SCALING_SHARDS] = {"shards", 1},
     [SCALING_ENGINE_CHECK] = {"engine-check", 0},
     [SCALING_QUIET] = {"quiet", 0},
     ACCEL_BENCH_OPTION_ROWS(SCALING_ACCEL),
@@ -264,6 +268,8 @@ static int apply_run(int row, const char *value, struct run_options *o, struct e
         return engine_parse_threads(value, &o->engine, e);
     case RUN_ENGINE:
         return engine_parse_kind(value, &o->engine, e);
+    case RUN_SHARDS:
+        return engine_parse_shards(value, &o->engine.engine.shards, e);
     case RUN_FCT_CSV:
         return parse_yes_no("--fct-csv", value, &o->fct_csv, e);
     case RUN_QUIET:
@@ -411,6 +417,8 @@ static int apply_scaling(int row, const char *value, struct scaling_options *o, 
     case SCALING_SVG:
         o->svg_path = value;
         return 0;
+    case SCALING_SHARDS:
+        return engine_parse_shards(value, &o->shards, e);
     case SCALING_ENGINE_CHECK:
         o->checks_engine = 1;
         return 0;

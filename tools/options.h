@@ -65,6 +65,7 @@ struct scaling_options {
     uint32_t thread_count;
     int64_t repetitions; /* timed ones, 1..OPTIONS_REPETITIONS_MAX */
     int checks_engine;   /* the serial engine too */
+    uint32_t shards;     /* as in struct sim_engine */
     struct accel_options accel;
     const char *json_path, *svg_path; /* NULL: not asked for */
     int quiet;

@@ -128,6 +128,8 @@ static void put_engine(struct object root, const struct sim *s)
     put_count(o, "steals", st.steals);
     put_count(o, "joins", st.joins);
     put_count(o, "splits", st.splits);
+    put_count(o, "shards", st.shards);
+    put_count(o, "shard_windows", st.shard_windows);
     put_count(o, "partitions_alive", st.parts_alive);
     put_count(o, "partitions_alive_max", st.parts_alive_max);
 }

@@ -55,13 +55,16 @@ static void print_engine(FILE *out, const struct sim *s)
     struct sim_engine_stats st;
 
     sim_engine_stats(s, &st);
-    if (st.kind == ENGINE_SERIAL)
+    if (st.kind == ENGINE_SERIAL) {
         fprintf(out, "engine          serial\n");
-    else
-        fprintf(out,
-                "engine          partitioned, %u thread%s, at most %u partitions, %" PRIu64
-                " rounds\n",
-                st.threads, st.threads == 1 ? "" : "s", st.parts_alive_max, st.rounds);
+        return;
+    }
+    fprintf(out,
+            "engine          partitioned, %u thread%s, at most %u partitions, %" PRIu64 " rounds",
+            st.threads, st.threads == 1 ? "" : "s", st.parts_alive_max, st.rounds);
+    if (st.shards)
+        fprintf(out, ", %u shards, %" PRIu64 " windows", st.shards, st.shard_windows);
+    fprintf(out, "\n");
 }
 
 void output_summary_table(FILE *out, const struct run_record *r)

@@ -12,10 +12,11 @@ void scaling_init(struct scaling *s, const struct scaling_options *o, uint32_t p
 {
     *s = (struct scaling){.processors = processors, .repetitions = (uint32_t)o->repetitions};
     if (o->checks_engine)
-        s->rows[s->row_count++].engine = (struct sim_engine){ENGINE_SERIAL, 1};
+        s->rows[s->row_count++].engine = (struct sim_engine){.kind = ENGINE_SERIAL, .threads = 1};
     s->base = s->row_count;
     for (uint32_t i = 0; i < o->thread_count; i++)
-        s->rows[s->row_count++].engine = (struct sim_engine){ENGINE_PARTITIONED, o->threads[i]};
+        s->rows[s->row_count++].engine = (struct sim_engine){
+            .kind = ENGINE_PARTITIONED, .threads = o->threads[i], .shards = o->shards};
 }
 
 /* ---- runs ---- */

@@ -121,7 +121,7 @@ static void compare(uint64_t seed, uint32_t gap_us)
     int64_t now = 0;
 
     fix_flow(s, 0, 1, INT64_C(1) << 50, 0);
-    cr_assert_eq(sim_set_engine(s, &(struct sim_engine){ENGINE_SERIAL, 1}), 0);
+    cr_assert_eq(sim_set_engine(s, &(struct sim_engine){.kind = ENGINE_SERIAL, .threads = 1}), 0);
     cr_assert_eq(sim_run(s, 0), 0);
     while (calendar_pop(&s->part.cal, TIME_NEVER, &s->part.ev))
         ; /* no packets */

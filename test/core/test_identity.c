@@ -28,6 +28,7 @@ struct variant {
 struct way {
     enum engine_kind kind;
     uint32_t threads;
+    uint32_t shards; /* 1: none */
     int has_memo;
 };
 
@@ -35,7 +36,7 @@ struct outcome {
     uint64_t digest;
     struct sim_counters counters;
     uint32_t parts;
-    uint64_t replays, skips;
+    uint64_t replays, skips, windows;
 };
 
 /* Adds a flow that depends on the one that ended. */
@@ -76,7 +77,7 @@ struct helpers {
 
 static void set_up(struct sim *s, const struct variant *v, const struct way *w, struct helpers *h)
 {
-    const struct sim_engine engine = {w->kind, w->threads};
+    const struct sim_engine engine = {w->kind, w->threads, w->shards};
     const struct sim_hooks hooks = {.on_complete = on_complete, .on_delivered = on_delivered};
     const struct detect_spec spec = {.error_budget = 0.05};
     struct watch_ops watch;
@@ -113,8 +114,9 @@ static struct outcome run_as(uint64_t seed, const struct variant *v, const struc
     sim_engine_stats(s, &stats);
     sim_memo_stats(s, &memo);
     sim_skip_stats(s, &skips);
-    o = (struct outcome){fix_digest(s), fix_counters(s), stats.parts_ever,
-                         memo.hits + memo.coalesced, skips.skips};
+    o = (struct outcome){fix_digest(s),    fix_counters(s),
+                         stats.parts_ever, memo.hits + memo.coalesced,
+                         skips.skips,      stats.shard_windows};
     o.counters.events = 0; /* of the engine, not of the network */
     sim_destroy(s);
     memo_destroy(h.memo);
@@ -124,29 +126,31 @@ static struct outcome run_as(uint64_t seed, const struct variant *v, const struc
 /* What a set of scenarios has seen at all. */
 struct seen {
     uint32_t parts;
-    uint64_t replays, skips;
+    uint64_t replays, skips, windows;
 };
 
 static void compare(uint64_t seed, const struct variant *v, struct seen *seen)
 {
-    const struct way first = {v->skips ? ENGINE_PARTITIONED : ENGINE_SERIAL, 1, 0};
+    const struct way first = {v->skips ? ENGINE_PARTITIONED : ENGINE_SERIAL, 1, 1, 0};
     const struct outcome expected = run_as(seed, v, &first);
-    static const struct way ways[] = {{ENGINE_PARTITIONED, 1, 0}, {ENGINE_PARTITIONED, 2, 0},
-                                      {ENGINE_PARTITIONED, 3, 0}, {ENGINE_PARTITIONED, 4, 0},
-                                      {ENGINE_PARTITIONED, 8, 0}, {ENGINE_PARTITIONED, 16, 0},
-                                      {ENGINE_PARTITIONED, 1, 1}, {ENGINE_PARTITIONED, 4, 1}};
+    static const struct way ways[] = {{ENGINE_PARTITIONED, 1, 1, 0}, {ENGINE_PARTITIONED, 2, 1, 0},
+                                      {ENGINE_PARTITIONED, 3, 2, 0}, {ENGINE_PARTITIONED, 4, 0, 0},
+                                      {ENGINE_PARTITIONED, 8, 3, 0}, {ENGINE_PARTITIONED, 16, 0, 0},
+                                      {ENGINE_PARTITIONED, 1, 7, 0}, {ENGINE_PARTITIONED, 1, 0, 1},
+                                      {ENGINE_PARTITIONED, 4, 5, 1}};
 
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         const struct outcome o = run_as(seed, v, &ways[i]);
 
-        cr_assert_eq(o.digest, expected.digest, "seed %lu: %u threads, memo %d differ",
-                     (unsigned long)seed, ways[i].threads, ways[i].has_memo);
+        cr_assert_eq(o.digest, expected.digest, "seed %lu: %u threads, %u shards, memo %d differ",
+                     (unsigned long)seed, ways[i].threads, ways[i].shards, ways[i].has_memo);
         cr_assert(!memcmp(&o.counters, &expected.counters, sizeof o.counters),
-                  "seed %lu: counters of %u threads, memo %d differ", (unsigned long)seed,
-                  ways[i].threads, ways[i].has_memo);
+                  "seed %lu: counters of %u threads, %u shards, memo %d differ",
+                  (unsigned long)seed, ways[i].threads, ways[i].shards, ways[i].has_memo);
         seen->parts += o.parts > 1;
         seen->replays += o.replays;
         seen->skips += o.skips;
+        seen->windows += o.windows;
     }
 }
 
@@ -163,6 +167,7 @@ static void compare_all(uint64_t first, const struct variant *v)
     cr_assert(by_hand || seen.parts > 0, "no scenario has several partitions");
     cr_assert(by_hand || seen.replays > 0 || !v->reacts || v->kind.has_loss || v->kind.has_events,
               "nothing is replayed");
+    cr_assert(by_hand || seen.windows > 1000, "%lu windows of shards", (unsigned long)seen.windows);
     cr_assert(by_hand || seen.skips > 0 || !v->skips, "nothing is skipped");
 }
 

@@ -375,7 +375,7 @@ static struct outcome run_as(struct sim *s, uint32_t threads, int reacts)
     struct steady rule;
     struct outcome o;
 
-    cr_assert_eq(sim_set_engine(s, &(struct sim_engine){ENGINE_PARTITIONED, threads}), 0);
+    cr_assert_eq(sim_set_engine(s, &(struct sim_engine){.threads = threads}), 0);
     cr_assert_eq(sim_set_probe(s, &(struct sim_probe){.shares_all = 1}), 0);
     if (reacts)
         sim_set_hooks(s, &hooks);
@@ -465,7 +465,7 @@ static struct outcome run_random(uint64_t seed, uint32_t threads)
     struct steady rule;
     struct outcome o = {0};
 
-    cr_assert_eq(sim_set_engine(s, &(struct sim_engine){ENGINE_PARTITIONED, threads}), 0);
+    cr_assert_eq(sim_set_engine(s, &(struct sim_engine){.threads = threads}), 0);
     cr_assert_eq(sim_set_probe(s, &(struct sim_probe){.shares_all = 1}), 0);
     set_skipping(s, &rule);
     fix_run(s);

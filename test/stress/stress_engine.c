@@ -136,8 +136,11 @@ static uint64_t run_as(const struct play *p, const struct sim_engine *engine, in
 
 static void play(const struct play *p, uint32_t threads, struct sums *sums)
 {
-    const struct sim_engine yardstick = {p->is_accelerated ? ENGINE_PARTITIONED : ENGINE_SERIAL, 1};
-    const struct sim_engine engine = {ENGINE_PARTITIONED, threads};
+    const struct sim_engine yardstick = {p->is_accelerated ? ENGINE_PARTITIONED : ENGINE_SERIAL, 1,
+                                         1};
+    /* by shards every other time */
+    const struct sim_engine engine = {ENGINE_PARTITIONED, threads,
+                                      p->seed % 2 ? 2 + (uint32_t)(p->seed % 5) : 0};
     struct sim_engine_stats st;
     const uint64_t expected = run_as(p, &yardstick, 0, &st);
     const uint64_t parallel = run_as(p, &engine, 1, &st);

@@ -204,7 +204,7 @@ Test(scaling, the_script_quotes_the_name_and_has_every_point)
 
 Test(result_digest, tells_results_apart_and_nothing_else)
 {
-    const struct sim_engine serial = {ENGINE_SERIAL, 1}, two = {ENGINE_PARTITIONED, 2};
+    const struct sim_engine serial = {ENGINE_SERIAL, 1, 0}, two = {ENGINE_PARTITIONED, 2, 0};
     const struct sim_probe none = {.record = NULL}, forced = {.shares_all = 1};
     struct sim *a = run_sim(&serial, &none, 400000), *b = run_sim(&two, &forced, 400000);
     struct sim *other = run_sim(&two, &none, 400001);
