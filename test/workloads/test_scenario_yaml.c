@@ -534,7 +534,8 @@ Test(scenario_yaml, examples_load_and_survive_the_round_trip)
     static const char *const names[] = {"incast-8",           "leaf-spine-permutation",
                                         "fat-tree-websearch", "dumbbell-cc",
                                         "link-failure",       "rail-ring",
-                                        "torus-ring",         "spray-all-to-all"};
+                                        "torus-ring",         "spray-all-to-all",
+                                        "permutations-1024"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char path[512];
