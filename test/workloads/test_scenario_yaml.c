@@ -531,11 +531,10 @@ Test(scenario_yaml, print_without_a_topology_is_refused)
 
 Test(scenario_yaml, examples_load_and_survive_the_round_trip)
 {
-    static const char *const names[] = {"incast-8",           "leaf-spine-permutation",
-                                        "fat-tree-websearch", "dumbbell-cc",
-                                        "link-failure",       "rail-ring",
-                                        "torus-ring",         "spray-all-to-all",
-                                        "permutations-1024"};
+    static const char *const names[] = {
+        "incast-8",    "leaf-spine-permutation", "fat-tree-websearch",
+        "dumbbell-cc", "link-failure",           "rail-ring",
+        "torus-ring",  "spray-all-to-all",       "permutations-1024"};
 
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char path[512];
