@@ -4,19 +4,13 @@
 #include "figures.h"
 
 #include "output_fct.h"
+#include "sort_doubles.h"
 #include "units.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-
-    return (x > y) - (x < y);
-}
 
 double dist_percentile(const double *sorted, uint64_t count, double percent)
 {
@@ -37,7 +31,7 @@ struct dist dist_of(double *values, uint64_t count)
 
     if (count == 0)
         return d;
-    qsort(values, count, sizeof *values, compare_doubles);
+    sort_doubles(values, count);
     for (uint64_t i = 0; i < count; i++)
         sum += values[i];
     d.mean = sum / (double)count;
@@ -77,27 +71,48 @@ const char *size_class_name(uint32_t class_id, char *buf, size_t buf_bytes)
     return buf;
 }
 
-/* Distributions over the finished flows of one class (SIZE_CLASS_COUNT: of all). */
-static void collect_dists(const struct sim *s, uint32_t class_id, double *values, struct dist *fct,
-                          struct dist *slowdown)
+/* FCT [ns] or slowdown of a finished flow. */
+static double outcome_of(const struct flow_result *r, int is_slowdown)
 {
+    const int64_t fct_ps = r->end_ps - r->start_ps;
+
+    return is_slowdown ? (double)output_slowdown_ppm(fct_ps, r->ideal_ps) / 1e6
+                       : (double)fct_ps / (double)PS_PER_NS;
+}
+
+/* The outcomes of the finished flows, those of one size class together. @first: where each class
+ * begins, and the end. */
+static void group_outcomes(const struct sim *s, int is_slowdown, double *values,
+                           uint64_t first[SIZE_CLASS_COUNT + 1])
+{
+    uint64_t at[SIZE_CLASS_COUNT] = {0};
     uint32_t done_count;
     const uint32_t *done = sim_completions(s, &done_count);
 
-    for (int pass = 0; pass < 2; pass++) {
-        uint64_t n = 0;
+    for (uint32_t i = 0; i < done_count; i++)
+        at[size_class_of(sim_flow_spec(s, done[i])->bytes)]++;
+    first[0] = 0;
+    for (uint32_t c = 0; c < SIZE_CLASS_COUNT; c++) {
+        first[c + 1] = first[c] + at[c];
+        at[c] = first[c];
+    }
+    for (uint32_t i = 0; i < done_count; i++) {
+        const uint32_t c = size_class_of(sim_flow_spec(s, done[i])->bytes);
 
-        for (uint32_t i = 0; i < done_count; i++) {
-            const struct flow_result *r = sim_flow_result(s, done[i]);
-            const int64_t fct_ps = r->end_ps - r->start_ps;
+        values[at[c]++] = outcome_of(sim_flow_result(s, done[i]), is_slowdown);
+    }
+}
 
-            if (class_id < SIZE_CLASS_COUNT &&
-                size_class_of(sim_flow_spec(s, done[i])->bytes) != class_id)
-                continue;
-            values[n++] = pass == 0 ? (double)fct_ps / (double)PS_PER_NS
-                                    : (double)output_slowdown_ppm(fct_ps, r->ideal_ps) / 1e6;
-        }
-        *(pass == 0 ? fct : slowdown) = dist_of(values, n);
+static void collect_dists(struct figures *f, const struct sim *s, double *values)
+{
+    uint64_t first[SIZE_CLASS_COUNT + 1];
+
+    for (int is_slowdown = 0; is_slowdown < 2; is_slowdown++) {
+        group_outcomes(s, is_slowdown, values, first);
+        for (uint32_t c = 0; c < SIZE_CLASS_COUNT; c++)
+            *(is_slowdown ? &f->by_size[c].slowdown : &f->by_size[c].fct_ns) =
+                dist_of(&values[first[c]], first[c + 1] - first[c]);
+        *(is_slowdown ? &f->slowdown : &f->fct_ns) = dist_of(values, first[SIZE_CLASS_COUNT]);
     }
 }
 
@@ -180,9 +195,7 @@ int figures_collect(struct figures *f, const struct sim *s)
     memset(f, 0, sizeof *f);
     sim_counters(s, &f->c);
     collect_totals(f, s);
-    collect_dists(s, SIZE_CLASS_COUNT, values, &f->fct_ns, &f->slowdown);
-    for (uint32_t i = 0; i < SIZE_CLASS_COUNT; i++)
-        collect_dists(s, i, values, &f->by_size[i].fct_ns, &f->by_size[i].slowdown);
+    collect_dists(f, s, values);
     collect_ports(f, s);
     free(values);
     return 0;

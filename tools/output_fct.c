@@ -4,6 +4,7 @@
 #include "output_fct.h"
 
 #include "hpcc.h"
+#include "line.h"
 #include "units.h"
 
 #include <inttypes.h>
@@ -55,35 +56,61 @@ const char *output_state_name(unsigned state)
     }
 }
 
-/* fct_ns and slowdown, both empty for an unfinished flow: "1234.5," */
-static void format_outcome(const struct flow_result *r, char *fct, char *slowdown, size_t bytes)
+static void put_integer(struct line *l, int64_t value)
 {
-    fct[0] = slowdown[0] = '\0';
-    if (r->state != FLOW_DONE)
-        return;
-    const int64_t fct_ps = r->end_ps - r->start_ps;
-    const int64_t ppm = output_slowdown_ppm(fct_ps, r->ideal_ps);
+    line_integer(l, value);
+    line_char(l, ',');
+}
 
-    output_ns(fct_ps, fct, bytes);
-    (void)snprintf(slowdown, bytes, "%" PRId64 ".%06" PRId64, ppm / 1000000, ppm % 1000000);
+static void put_ns(struct line *l, int64_t ps)
+{
+    line_ns(l, ps);
+    line_char(l, ',');
+}
+
+/* With six digits after the point. */
+static void put_slowdown(struct line *l, int64_t ppm)
+{
+    line_integer(l, ppm / 1000000);
+    line_char(l, '.');
+    line_digits(l, (uint64_t)(ppm % 1000000), 10, 6);
+}
+
+/* FCT and slowdown of an unfinished flow are empty. */
+static void put_flow(struct line *l, uint32_t id, const struct flow_spec *f,
+                     const struct flow_result *r)
+{
+    const int64_t fct_ps = r->end_ps - r->start_ps;
+
+    put_integer(l, id);
+    put_integer(l, f->src);
+    put_integer(l, f->dst);
+    put_integer(l, r->sport);
+    put_integer(l, f->dport);
+    put_integer(l, f->prio);
+    put_integer(l, f->bytes);
+    put_ns(l, r->start_ps);
+    if (r->state == FLOW_DONE)
+        line_ns(l, fct_ps);
+    line_char(l, ',');
+    put_ns(l, r->ideal_ps < 0 ? 0 : r->ideal_ps);
+    if (r->state == FLOW_DONE)
+        put_slowdown(l, output_slowdown_ppm(fct_ps, r->ideal_ps));
+    line_char(l, ',');
+    put_integer(l, r->hops);
+    put_integer(l, r->retx_bytes);
+    line_text(l, output_state_name(r->state));
 }
 
 void output_fct_csv(struct out_file *o, const struct sim *s)
 {
     const uint32_t flow_count = sim_flow_count(s);
-    char start[40], fct[40], ideal[40], slowdown[40];
+    struct line l = {.count = 0};
 
     out_line(o, "%s\n", FCT_CSV_HEADER);
     for (uint32_t i = 0; i < flow_count; i++) {
-        const struct flow_spec *f = sim_flow_spec(s, i);
-        const struct flow_result *r = sim_flow_result(s, i);
-
-        format_outcome(r, fct, slowdown, sizeof fct);
-        out_line(o, "%u,%u,%u,%u,%u,%u,%" PRId64 ",%s,%s,%s,%s,%u,%" PRId64 ",%s\n", i, f->src,
-                 f->dst, r->sport, f->dport, f->prio, f->bytes,
-                 output_ns(r->start_ps, start, sizeof start), fct,
-                 output_ns(r->ideal_ps < 0 ? 0 : r->ideal_ps, ideal, sizeof ideal), slowdown,
-                 r->hops, r->retx_bytes, output_state_name(r->state));
+        put_flow(&l, i, sim_flow_spec(s, i), sim_flow_result(s, i));
+        line_put(&l, o);
     }
 }
 
@@ -93,17 +120,31 @@ static int64_t round_ns(int64_t ps)
     return (ps + PS_PER_NS / 2) / PS_PER_NS;
 }
 
+static void put_word(struct line *l, int64_t value)
+{
+    line_char(l, ' ');
+    line_integer(l, value);
+}
+
 void output_fct_txt(struct out_file *o, const struct sim *s)
 {
     uint32_t done_count;
     const uint32_t *done = sim_completions(s, &done_count);
+    struct line l = {.count = 0};
 
     for (uint32_t i = 0; i < done_count; i++) {
         const struct flow_spec *f = sim_flow_spec(s, done[i]);
         const struct flow_result *r = sim_flow_result(s, done[i]);
 
-        out_line(o, "%08x %08x %u %u %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 "\n",
-                 hpcc_node_ip(f->src), hpcc_node_ip(f->dst), r->sport, f->dport, f->bytes,
-                 round_ns(r->start_ps), round_ns(r->end_ps - r->start_ps), round_ns(r->ideal_ps));
+        line_digits(&l, hpcc_node_ip(f->src), 16, 8);
+        line_char(&l, ' ');
+        line_digits(&l, hpcc_node_ip(f->dst), 16, 8);
+        put_word(&l, r->sport);
+        put_word(&l, f->dport);
+        put_word(&l, f->bytes);
+        put_word(&l, round_ns(r->start_ps));
+        put_word(&l, round_ns(r->end_ps - r->start_ps));
+        put_word(&l, round_ns(r->ideal_ps));
+        line_put(&l, o);
     }
 }
