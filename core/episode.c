@@ -550,6 +550,8 @@ static void adopt(struct part *p)
 
 int64_t episode_next(const struct part *p)
 {
+    if (p->episode_state == EPISODE_LIVES)
+        return life_wake(p) - p->offset;
     return p->episode_state == EPISODE_FOLLOWS ? TIME_NEVER : wake_of(p) - p->offset;
 }
 
@@ -558,6 +560,8 @@ int64_t episode_bound(struct part *p, int64_t (*bound)(struct part *p))
     struct part *leader;
     int64_t first;
 
+    if (p->episode_state == EPISODE_LIVES)
+        return life_wake(p);
     if (p->episode_state == EPISODE_REPLAYS)
         return wake_of(p);
     leader = p->s->parts[p->leader];
@@ -580,7 +584,9 @@ void episode_finish_all(struct sim *s, int64_t horizon)
     for (uint32_t i = 0; i < s->run_count; i++) {
         struct part *p = s->parts[s->run[i]];
 
-        if (p->episode_state == EPISODE_REPLAYS && wake_of(p) <= horizon)
+        if (p->episode_state == EPISODE_LIVES && life_wake(p) <= horizon)
+            life_step(p);
+        else if (p->episode_state == EPISODE_REPLAYS && wake_of(p) <= horizon)
             adopt(p);
     }
     s->memo.on_barrier(s->memo.ctx);

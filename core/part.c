@@ -47,6 +47,7 @@ static void end_episode(struct part *p, int64_t global_ps)
 {
     struct sim *s = p->s;
 
+    life_disturb(p, global_ps);
     episode_disturb(p, global_ps);
     if (p->frozen_ps)
         freeze_interrupt(p, global_ps);
@@ -117,7 +118,7 @@ struct part *part_create(struct sim *s)
         return NULL;
     /* its clock starts at 0, with INT within the first ns; that of ns-3 is the global one */
     p->offset = p->order == ORDER_NS3 ? 0 : p->int_rec ? s->now / PS_PER_NS * PS_PER_NS : s->now;
-    p->is_fresh = p->is_watched = p->may_stall = 0;
+    p->is_fresh = p->is_watched = p->may_stall = p->is_observed = 0;
     p->episode_state = EPISODE_PLAIN;
     p->reacts = s->part.reacts;
     p->run_index = s->run_count;
@@ -164,6 +165,7 @@ void part_fini(struct part *p)
     shard_fini(p);
     freeze_fini(p);
     episode_fini(p);
+    life_fini_part(p);
 }
 
 /* ---- ports ---- */

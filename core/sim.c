@@ -197,6 +197,13 @@ int sim_set_monitor(struct sim *s, const struct sim_monitor *m)
 
 /* ---- control events ---- */
 
+/* An episode ends, but for a life that is known or observed as a whole. */
+static void end_at_delivery(struct part *p, const struct part_note *n)
+{
+    if (!life_note_delivered(p, n))
+        part_at_control(p);
+}
+
 int sim_take_note(struct sim *s, const struct part_note *n)
 {
     struct flow_result *res = &s->result[n->flow];
@@ -205,12 +212,14 @@ int sim_take_note(struct sim *s, const struct part_note *n)
     s->now = n->time;
     if (n->what == NOTE_DELIVERED) {
         if (s->is_accelerated && s->tx[n->flow].member != ROW_NONE)
-            part_at_control(part_of_flow(s, n->flow)); /* an episode ends */
+            end_at_delivery(part_of_flow(s, n->flow), n);
         /* what a flow that was given up still delivers comes too late */
         if (res->state == FLOW_ACTIVE)
             s->hooks.on_delivered(s->hooks.ctx, s, n->flow, n->time);
         return rc;
     }
+    if (n->what == NOTE_COMPLETED && s->tx[n->flow].member != ROW_NONE)
+        life_note_completed(part_of_flow(s, n->flow), n);
     if (n->what == NOTE_COMPLETED) /* what is given up goes on being charged for */
         rc = ack_charge_close(s, n->flow);
     flow_close(s, n->flow);

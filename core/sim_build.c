@@ -327,6 +327,7 @@ void sim_unbuild(struct sim *s)
     }
     part_fini(&s->part);
     shard_map_fini(&s->shard_map);
+    life_fini(s);
     ack_charge_fini(s);
     route_destroy(s->route);
     free(s->parts);

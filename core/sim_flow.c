@@ -390,6 +390,8 @@ int flow_open(struct sim *s, uint32_t flow)
     t->last_ack = s->rx[flow].cnp_next = p->now;
     use_paths(s, p, t, 1);
     ack_charge_open(s, flow);
+    if (life_begin(p, flow))
+        return 0;
     rc = nic_add_flow(p, s->port[t->port].owner, flow);
     if (!rc)
         sender_start(p, flow);

@@ -22,6 +22,7 @@
 
 #include "calendar.h"
 #include "cc.h"
+#include "life.h"
 #include "memo_ops.h"
 #include "pool.h"
 #include "route.h"
@@ -229,7 +230,8 @@ enum episode_state {
     EPISODE_NEW,     /* not known yet: a control event has just begun it */
     EPISODE_LEADS,   /* by executing it, and what comes of it will be known */
     EPISODE_FOLLOWS, /* another partition executes it */
-    EPISODE_REPLAYS  /* it is known */
+    EPISODE_REPLAYS, /* it is known */
+    EPISODE_LIVES    /* the whole life of its one flow is known, life.c */
 };
 
 /*
@@ -305,6 +307,11 @@ struct part {
     struct record *record;   /* what it remembers as a leader */
     uint64_t replayed_hops;
     uint64_t draws; /* random marks so far; where names matter */
+
+    /* lives: life.c */
+    struct life *life;     /* EPISODE_LIVES: of its flow, which has not been started */
+    struct life *observed; /* what may become known */
+    uint8_t is_observed, has_delivered;
 
     /* executed by shards: shard.c */
     const struct shard_map *cut; /* NULL: not at present */
@@ -425,7 +432,9 @@ struct sim {
     uint32_t *leader; /* open addressing, partitions by the hash of their key; 0: free */
     uint32_t leader_count, leader_cap;
     struct bytes memo_key, memo_named, memo_value; /* scratch */
-    uint32_t memo_tries, memo_good, memo_pause;    /* see is_in_vain in episode.c */
+    struct life **life; /* open addressing; shape: [life_cap], NULL: free */
+    uint32_t life_count, life_cap;
+    uint32_t memo_tries, memo_good, memo_pause; /* see is_in_vain in episode.c */
     uint64_t memo_lookups, memo_hits, memo_coalesced, memo_declined, memo_disturbed;
 
     /* ack_charge.c; shape: [port_count] each, NULL unless ACK_CHARGED */
@@ -720,7 +729,8 @@ int64_t episode_bound(struct part *p, int64_t (*bound)(struct part *leader));
 void episode_fini(struct part *p);
 static inline int episode_waits(const struct part *p)
 {
-    return p->episode_state == EPISODE_FOLLOWS || p->episode_state == EPISODE_REPLAYS;
+    return p->episode_state == EPISODE_FOLLOWS || p->episode_state == EPISODE_REPLAYS ||
+           p->episode_state == EPISODE_LIVES;
 }
 
 /* ---- rounds: round.c ---- */
