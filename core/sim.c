@@ -245,6 +245,12 @@ static void take_down(struct sim *s, uint32_t port)
     port_take_down(p, port);
 }
 
+static void bring_up(struct sim *s, uint32_t port)
+{
+    part_at_control(part_of_port(s, port));
+    s->port[port].flags &= (uint8_t)~PORT_DOWN;
+}
+
 static int change_network(struct sim *s, const struct net_event *v)
 {
     const struct topo *t = s->topo;
@@ -260,7 +266,7 @@ static int change_network(struct sim *s, const struct net_event *v)
             if (v->kind == NET_LINK_DOWN)
                 take_down(s, ends[i]);
             else
-                s->port[ends[i]].flags &= (uint8_t)~PORT_DOWN;
+                bring_up(s, ends[i]);
         }
     }
     return flow_reroute_all(s);

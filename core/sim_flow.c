@@ -487,10 +487,19 @@ static int is_open(const struct sim *s, uint32_t flow)
     return s->result[flow].state == FLOW_ACTIVE && s->tx[flow].active;
 }
 
+/* What is replayed or skipped is executed up to now, on the paths that it had. */
+static void bring_to_now(struct sim *s)
+{
+    for (uint32_t f = 0; f < s->flow_count; f++)
+        if (is_open(s, f))
+            part_at_control(part_of_flow(s, f));
+}
+
 int flow_reroute_all(struct sim *s)
 {
     int rc = 0;
 
+    bring_to_now(s);
     known_clear(s);
     for (uint32_t f = 0; f < s->flow_count && !rc; f++) {
         if (s->result[f].state == FLOW_NOPATH) {
