@@ -4,6 +4,7 @@
  * Rows keep their addresses while hooks add flows in mid-run, and a table for millions of rows of
  * which a few are used takes a few pages.
  */
+#define _GNU_SOURCE /* mremap */
 #include "sim_int.h"
 
 #include <stdlib.h>
@@ -22,6 +23,11 @@ void *arena_reserve(size_t bytes)
     return p;
 }
 
+void arena_touch_little(void *p, size_t bytes)
+{
+    madvise(p, bytes, MADV_NOHUGEPAGE);
+}
+
 void arena_release(void *p, size_t bytes)
 {
     if (p)
@@ -35,6 +41,19 @@ void arena_forget(void *p, size_t from, size_t to)
 
     if (first < end)
         madvise((char *)p + first, end - first, MADV_DONTNEED);
+}
+
+/* Zeroing what is in the cache takes a fifth of the time that new pages take. */
+void arena_move(void *p, size_t from, size_t to, size_t bytes)
+{
+    char *at = p;
+
+    /* Linux 5.7 */
+    if (mremap(at + from, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP,
+               at + to) == at + to)
+        memset(at + to, 0, bytes);
+    else
+        arena_forget(p, from, from + bytes);
 }
 
 int rows_grow(void *rows, size_t row_bytes, size_t cap)

@@ -72,6 +72,7 @@ int sim_add_flow(struct sim *s, const struct flow_spec *f, uint32_t *flow_id)
         s, &(struct control){.time = start, .seq = id, .flow = id, .kind = CONTROL_FLOW});
     if (rc)
         return rc;
+    flow_add_rows(s, id);
     s->spec[id] = *f;
     s->result[id] = (struct flow_result){
         .start_ps = start, .end_ps = -1, .sport = (uint16_t)sport, .state = FLOW_WAITING};
@@ -334,6 +335,7 @@ int sim_set_memo(struct sim *s, const struct memo_ops *m)
     if (s->started)
         return WH_ERR_STATE;
     s->memo = *m;
+    arena_touch_little(s->cc_state, s->flow_cap * s->cc_stride); /* what is known never starts */
     return 0;
 }
 

@@ -424,9 +424,24 @@ void flow_gone(struct sim *s, uint32_t flow)
 
     if (++s->gone[stretch] < needed * FLOW_STRETCH)
         return;
+    arena_forget(s->cc_state, from * cc, to * cc); /* which many never touch */
+    if (s->spare_count < FLOW_SPARES) {
+        s->spare[s->spare_count++] = stretch;
+        return;
+    }
     arena_forget(s->tx, from * sizeof *s->tx, to * sizeof *s->tx);
     arena_forget(s->rx, from * sizeof *s->rx, to * sizeof *s->rx);
-    arena_forget(s->cc_state, from * cc, to * cc);
+}
+
+void flow_add_rows(struct sim *s, uint32_t flow)
+{
+    size_t from;
+
+    if (flow % FLOW_STRETCH || !s->spare_count)
+        return;
+    from = (size_t)s->spare[--s->spare_count] * FLOW_STRETCH;
+    arena_move(s->tx, from * sizeof *s->tx, flow * sizeof *s->tx, FLOW_STRETCH * sizeof *s->tx);
+    arena_move(s->rx, from * sizeof *s->rx, flow * sizeof *s->rx, FLOW_STRETCH * sizeof *s->rx);
 }
 
 static int is_given(const struct sim *s, uint32_t flow)

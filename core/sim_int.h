@@ -39,8 +39,9 @@
 #define PART_NONE 0u /* row 0 is the one partition of the serial engine */
 #define CLASS_MAX 8u /* traffic classes of a port: 0 control, then the priorities in use */
 #define INT_HOPS_MAX 7u
-#define FLOW_STRETCH 8192u /* flows whose rows are given back together */
-#define PATH_END PORT_NONE /* terminates a path in the path arena */
+#define FLOW_STRETCH 65536u /* flows whose rows are given back together */
+#define FLOW_SPARES 2u      /* stretches that wait for later flows to take their rows over */
+#define PATH_END PORT_NONE  /* terminates a path in the path arena */
 
 enum pkt_type { PKT_DATA = 0, PKT_ACK = 1, PKT_NACK = 2, PKT_PFC = 3 };
 
@@ -393,8 +394,9 @@ struct sim {
     struct flow_tx *tx;
     struct flow_rx *rx;
     uint32_t flow_count, flow_cap, flow_done, flow_active, flow_nopath, flow_stalled;
-    uint32_t *done;      /* completion order */
-    uint16_t *gone;      /* shape: [flow_cap / FLOW_STRETCH], calls of flow_gone */
+    uint32_t *done; /* completion order */
+    uint32_t *gone; /* shape: [flow_cap / FLOW_STRETCH], calls of flow_gone */
+    uint32_t spare[FLOW_SPARES], spare_count;
     struct given *given; /* paths set by sim_set_path, sorted by (flow, is_ack) when started */
     uint32_t given_count, given_cap;
     uint32_t *given_nodes;
@@ -613,6 +615,8 @@ void flow_close(struct sim *s, uint32_t flow);
  * and what is charged for its acknowledgements. When all flows of a stretch are gone, so are the
  * rows. */
 void flow_gone(struct sim *s, uint32_t flow);
+/* The flow is a new one; the first of a stretch takes over rows of flows that are gone. */
+void flow_add_rows(struct sim *s, uint32_t flow);
 /* New paths for all active flows whose paths were not given, after the network changed. */
 int flow_reroute_all(struct sim *s) WH_MUST_CHECK;
 uint32_t flow_next_sport(struct sim *s, uint32_t src, uint32_t dst);
@@ -810,8 +814,13 @@ int rows_grow(void *rows, size_t row_bytes, size_t cap) WH_MUST_CHECK;
 
 /* reserved address space: arena.c */
 void *arena_reserve(size_t bytes); /* zero, committed on first touch; NULL on failure */
+/* A hint: few rows will be touched, far from one another. */
+void arena_touch_little(void *p, size_t bytes);
 void arena_release(void *p, size_t bytes);
 /* Gives back the whole pages of the bytes [@from, @to): they read as zero again. */
 void arena_forget(void *p, size_t from, size_t to);
+/* The memory of the bytes from @from on serves those from @to on, as zeros; what is read at @from
+ * then is zero. Page multiples. */
+void arena_move(void *p, size_t from, size_t to, size_t bytes);
 
 #endif
