@@ -173,6 +173,7 @@ static void begin(struct part *p)
     reserve(e, p->flow_count, count_path_rows(p));
     for (uint32_t i = 0; i < p->flow_count; i++)
         add_flow(p, e, p->flow[i]);
+    audit_begin(p);
     w = (struct watch_partition){e->flow_count, e->port_count, e->flow,
                                  e->port,       e->path_first, e->path};
     p->is_watched = (uint8_t)(s->watch.begin(s->watch.ctx, p->watch, p->now, &w) != 0);
@@ -233,12 +234,31 @@ static void skip_flow(struct part *p, uint32_t flow, int64_t bytes, int64_t elap
                                         s->ack_wire_bytes, 0});
 }
 
+static void audit(struct part *p, int64_t elapsed)
+{
+    const struct episode *e = p->episode;
+    const struct audit_skip k = {
+        .elapsed_ps = elapsed,
+        .flow_count = e->flow_count,
+        .port_count = e->port_count,
+        .flow_id = e->flow_id,
+        .port_id = e->port_id,
+        .bytes = e->bytes,
+        .path_first = e->path_first,
+        .path = e->path,
+    };
+
+    audit_skip(p, &k);
+}
+
 static void end_skip(struct part *p, int64_t elapsed)
 {
     const struct watch_ops *w = &p->s->watch;
     struct episode *e = p->episode;
 
     w->skip_bytes(p->watch, elapsed, e->bytes);
+    if (p->s->audit_share > 0)
+        audit(p, elapsed);
     for (uint32_t i = 0; i < e->flow_count; i++)
         skip_flow(p, e->flow_id[i], e->bytes[i], elapsed);
     w->thaw(p->watch, p->frozen_at, elapsed, e->bytes);

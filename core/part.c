@@ -161,6 +161,7 @@ void part_fini(struct part *p)
     free(p->final);
     free(p->old);
     freeze_fini(p);
+    audit_fini(p);
     episode_fini(p);
 }
 

@@ -83,6 +83,11 @@ int sim_set_probe(struct sim *s, const struct sim_probe *p) WH_MUST_CHECK;
 struct watch_ops;
 int sim_set_watch(struct sim *s, const struct watch_ops *w) WH_MUST_CHECK;
 
+/* sim_set_audit - @share (0..1) of the skips, drawn by the seed, is also executed: how far off they
+ * are is in sim_audit_stats. No influence on results. Before the run. Errors: WH_ERR_STATE,
+ * WH_ERR_INPUT (out of range). */
+int sim_set_audit(struct sim *s, double share) WH_MUST_CHECK;
+
 /* sim_set_memo - episodes that are known are not executed again; see memo_ops.h and memo/. As
  * sim_set_watch, but the order stays, and with ORDER_NS3 nothing is replayed. Results are the same
  * with and without. */
@@ -178,6 +183,16 @@ struct sim_skip_stats {
     uint64_t why[32]; /* by the watch's reason, at the ends of bins */
 };
 void sim_skip_stats(const struct sim *s, struct sim_skip_stats *out);
+/* What audits of skips have found (sim_set_audit). */
+struct sim_audit_stats {
+    uint64_t skips, refused; /* audited; drawn, but the partition has state out of reach */
+    uint64_t events;         /* executed for audits, not in sim_counters */
+    double flow_s;           /* flow time of the audited skips */
+    double skipped_flow_s;   /* of all */
+    double error_s;          /* sum of completion times with the audited skips, less without */
+    double square_s2, cross_s2, flow_square_s2;
+};
+void sim_audit_stats(const struct sim *s, struct sim_audit_stats *out);
 /* What became of the episodes of partitions. All zero without a memo. */
 struct sim_memo_stats {
     uint64_t lookups, hits, coalesced; /* coalesced: another partition was executing it */

@@ -20,6 +20,7 @@
 #ifndef WH_SIM_INT_H
 #define WH_SIM_INT_H
 
+#include "audit.h"
 #include "calendar.h"
 #include "cc.h"
 #include "memo_ops.h"
@@ -292,6 +293,10 @@ struct part {
     uint64_t mark, mark_bin; /* events when the present class, the present bin began */
     uint64_t class_events[CLASS_COUNT], why_events[WATCH_REASON_MAX];
 
+    /* audits: audit.c */
+    struct audit *audit; /* NULL: none yet */
+    struct audit_sums audited;
+
     /* replaying: episode.c */
     uint8_t episode_state;   /* enum episode_state */
     uint32_t leader;         /* whom it follows */
@@ -407,6 +412,7 @@ struct sim {
     struct watch_ops watch; /* create is NULL: nothing is skipped */
     struct memo_ops memo;   /* lookup is NULL: nothing is replayed */
     uint8_t is_accelerated; /* either */
+    double audit_share;     /* of skips that are audited, 0..1 */
     uint32_t *fresh;        /* shape: [fresh_count], partitions in EPISODE_NEW, and others */
     uint32_t fresh_count, fresh_cap;
     uint32_t *leader; /* open addressing, partitions by the hash of their key; 0: free */
