@@ -218,6 +218,7 @@ static int measure(struct report *r, const struct options *o, uint64_t seed, str
 {
     struct outcome plain, skip, other;
     double floor = 0, error;
+    int is_inside;
     char name[32];
     int rc = run_once(&(struct run){.seed = seed, .skips = 1, .share = o->share}, &skip, e);
 
@@ -232,19 +233,22 @@ static int measure(struct report *r, const struct options *o, uint64_t seed, str
     if (rc)
         return rc;
     error = skip.mean_s / plain.mean_s - 1;
+    is_inside = skip.audit.has_bounds && error >= skip.audit.low && error <= skip.audit.high;
+    t->inside += (uint32_t)is_inside;
     t->scenarios++;
     snprintf(name, sizeof name, "%lu", (unsigned long)seed);
     report_text(r, "seed", name);
     report_number(r, "flows", skip.flows);
     report_number(r, "skips", (double)skip.skip.skips);
-    report_number(r, "audited", (double)skip.audit.skips);
+    report_number(r, "audited", (double)skip.audit.audited);
     report_number(r, "skipped_pct", 100 * skip.skip.skipped_flow_s / skip.skip.flow_s);
     report_number(r, "fct_us", 1e6 * plain.mean_s);
     report_number(r, "error", 100 * error);
-    report_number(r, "estimate", 100 * skip.audit.error_s / skip.sum_s);
-    report_number(r, "root", 100 * sqrt(skip.audit.square_s2) / skip.sum_s);
+    report_number(r, "estimate", 100 * skip.audit.error);
+    report_number(r, "low", 100 * skip.audit.low);
+    report_number(r, "high", 100 * skip.audit.high);
     report_number(r, "floor", 100 * floor);
-    report_number(r, "events", plain.events / skip.events);
+    report_text(r, "inside", is_inside ? "yes" : "NO");
     report_row(r);
     return 0;
 }

@@ -1,8 +1,10 @@
 /*
- * audit.h - a sample of skips, and of episodes from the memo, is also executed. For core/.
+ * audit.h - how far off are skips? A sample of them is also executed, and so is a sample of what
+ * comes from the memo. For core/.
  *
  * What is executed for an audit is put back afterwards (checkpoint.h): audits change nothing but
- * their own figures. Threading: the holder of the partition.
+ * their own figures. The estimate that is made of them: sim_audit_stats.
+ * Threading: the holder of the partition; audit_hit and audit_hit_end: the coordinator.
  */
 #ifndef WH_AUDIT_H
 #define WH_AUDIT_H
@@ -11,34 +13,53 @@
 
 struct part;
 struct audit;
-struct audit_skip;
 
-/* What audits of a partition have found, summed over skips. Integers where sums in another order
- * would differ. */
+/* What audits of a partition have found, summed. Squares are of seconds. */
 struct audit_sums {
-    uint64_t skips, refused;         /* audited; drawn, but out of reach */
-    uint64_t events;                 /* executed for audits */
-    int64_t error_ps;                /* sum of completion times with the skips, less that without */
-    double flow_s;                   /* of them */
-    double square_s2;                /* sum of the squares of the skips' errors */
-    double cross_s2, flow_square_s2; /* of error times flow time; of flow time squared */
+    uint64_t skips, refused;   /* audited; drawn, but with state out of reach */
+    uint64_t stretches;        /* between skips, executed twice */
+    uint64_t events;           /* executed for audits */
+    int64_t error_ps;          /* sum of completion times with the skips, less that without */
+    double flow_s;             /* flow time of the audited skips */
+    double square;             /* of the errors of the skips */
+    double cross, flow_square; /* of error times flow time, of flow time squared */
+    double packet_square;      /* time that flows take for a packet, of the audited skips */
+    double stretch_square;     /* of what a disturbance of a stretch does */
+    double stretch_flow_s, stretch_all_s; /* flow time of the audited stretches, of all */
 };
 
-/* A skip that is over: the partition stands where it was frozen. */
-struct audit_skip {
-    int64_t elapsed_ps;
+/* The partition, as in struct watch_partition. */
+struct audit_view {
     uint32_t flow_count, port_count;
     const uint32_t *flow_id, *port_id; /* shape: [flow_count], [port_count] */
-    const int64_t *bytes;              /* that the flows are given; shape: [flow_count] */
-    const uint32_t *path_first, *path; /* as in struct watch_partition */
+    const uint32_t *path_first, *path;
 };
 
-/* audit_begin - an episode begins: errors of earlier skips are forgotten. */
-void audit_begin(struct part *p);
-/* audit_skip - draws, and audits. Call before the skip is booked. */
-void audit_skip(struct part *p, const struct audit_skip *k);
+/* audit_begin - an episode begins. */
+void audit_begin(struct part *p, const struct audit_view *v);
+/*
+ * audit_skip - a skip is over, but not booked: the partition stands where it was frozen.
+ * @bytes: that the flows are given; shape: [flow_count]
+ */
+void audit_skip(struct part *p, const struct audit_view *v, int64_t elapsed_ps,
+                const int64_t *bytes);
+/* audit_thaw - the skip is booked, what follows is executed. */
+void audit_thaw(struct part *p, const struct audit_view *v);
+/* audit_stretch - what was executed since the last skip, or since the beginning, ends. @is_last:
+ * and so does the episode. */
+void audit_stretch(struct part *p, const struct audit_view *v, int is_last);
+
+/*
+ * audit_hit - the partition is about to take the end of an episode from the memo. If that is drawn
+ * it returns 1, and the partition has executed the episode: for at most @global_ps. What it looks
+ * like is then to be compared; audit_hit_end puts it back.
+ */
+int audit_hit(struct part *p, int64_t global_ps);
+void audit_hit_end(struct part *p, int is_same);
+
 void audit_fini(struct part *p);
 
-void audit_add(struct audit_sums *to, const struct audit_sums *more);
+/* audit_add - @sign times @more. */
+void audit_add(struct audit_sums *to, const struct audit_sums *more, int sign);
 
 #endif

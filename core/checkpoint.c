@@ -219,6 +219,10 @@ void checkpoint_take(struct part *p, struct checkpoint *c)
     c->rows.count = 0;
     each_row(p, c, put_aside);
     each_list(p, c, save_list);
+    if (p->note_count)
+        bytes_put(&c->rows, p->note, p->note_count * sizeof *p->note);
+    if (p->final_count)
+        bytes_put(&c->rows, p->final, p->final_count * sizeof *p->final);
 }
 
 void checkpoint_put(struct part *p, struct checkpoint *c)
@@ -234,10 +238,16 @@ void checkpoint_put(struct part *p, struct checkpoint *c)
     memcpy(p, &c->part, offsetof(struct part, task));
     p->cal = c->cal;
     memset(&c->cal, 0, sizeof c->cal);
-    /* arrays that may have grown, and the packets that are free now */
+    /* arrays that may have grown, never shrunk, and the packets that are free now */
     p->note = now.note;
     p->note_cap = now.note_cap;
     p->final = now.final;
     p->final_cap = now.final_cap;
     p->pkt_free = now.pkt_free;
+    p->watch = now.watch; /* which know nothing until the next episode begins */
+    p->episode = now.episode;
+    if (p->note_count)
+        put_back(c, p->note, p->note_count * sizeof *p->note);
+    if (p->final_count)
+        put_back(c, p->final, p->final_count * sizeof *p->final);
 }

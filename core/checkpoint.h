@@ -6,9 +6,10 @@
  * until the next control event, and in exchange it needs no numbering, so that the holder of the
  * partition can take one in the middle of a round.
  *
- * Not held by it: what nothing can change between two control events (members, ways, clocks of
- * other partitions), and which rows packets have, which is nobody's business.
- * Threading: the holder of the partition.
+ * Not held by it: what the watch knows, so skipping may go on afterwards only if it began after the
+ * checkpoint, or did not go on meanwhile; what nothing can change between two control events
+ * (members, ways, clocks of other partitions), and which rows packets have, which is nobody's
+ * business. Threading: the holder of the partition.
  */
 #ifndef WH_CHECKPOINT_H
 #define WH_CHECKPOINT_H

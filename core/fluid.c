@@ -105,11 +105,11 @@ static void fill(struct filling *x)
     }
 }
 
-/* Up to the next end. Returns how long, INFINITY if nobody moves. */
-static double advance(struct filling *x)
+/* Up to the next end, or for @max_s. Returns how long. */
+static double advance(struct filling *x, double max_s)
 {
     const uint32_t flows = x->f->flow_count;
-    double first = INFINITY;
+    double first = max_s;
 
     for (uint32_t i = 0; i < flows; i++)
         if (x->share[i] > 0 && x->left[i] * 8 / x->share[i] < first)
@@ -124,33 +124,34 @@ static double advance(struct filling *x)
     return first;
 }
 
-double fluid_sum_s(const struct fluid *f, const double *left_bytes, double *scratch)
+static uint32_t count_running(const struct filling *x)
 {
-    struct filling x = {.f = f,
-                        .left = scratch,
-                        .share = scratch + f->flow_count,
-                        .capacity = scratch + 2 * f->flow_count};
     uint32_t running = 0;
+
+    for (uint32_t i = 0; i < x->f->flow_count; i++)
+        running += x->left[i] > 0;
+    return running;
+}
+
+double fluid_run(const struct fluid *f, double *left_bytes, double max_s, double *scratch)
+{
+    struct filling x = {
+        .f = f, .left = left_bytes, .share = scratch, .capacity = scratch + f->flow_count};
     double sum = 0;
+    uint32_t running;
 
     x.spare = x.capacity + f->port_count;
     x.weight = x.spare + f->port_count;
     find_capacities(&x);
-    for (uint32_t i = 0; i < f->flow_count; i++) {
-        x.left[i] = left_bytes[i] > 0 ? left_bytes[i] : 0;
-        running += x.left[i] > 0;
-    }
-    while (running) {
+    while (max_s > 0 && (running = count_running(&x))) {
         double step;
 
         fill(&x);
-        step = advance(&x);
+        step = advance(&x, max_s);
         if (!(step < INFINITY))
-            break;
+            break; /* nobody moves */
         sum += step * running;
-        running = 0;
-        for (uint32_t i = 0; i < f->flow_count; i++)
-            running += x.left[i] > 0;
+        max_s -= step;
     }
     return sum;
 }

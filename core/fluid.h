@@ -17,17 +17,18 @@ struct fluid {
     const uint32_t *path;
 };
 
-/* fluid_scratch - doubles that fluid_sum_s wants. */
+/* fluid_scratch - doubles that fluid_run wants. */
 static inline uint32_t fluid_scratch(const struct fluid *f)
 {
-    return 2 * f->flow_count + 3 * f->port_count;
+    return f->flow_count + 3 * f->port_count;
 }
 
 /*
- * fluid_sum_s - the sum over flows of the time from now to the end.
- * @left_bytes: shape: [flow_count]; 0 or less: has ended
+ * fluid_run - for @max_s, INFINITY: until all have ended.
+ * @left_bytes: shape: [flow_count], in and out; 0 or less: has ended
+ * Returns the sum over flows of the time to their end, or to that of the run.
  * Cost: O(ends x bottlenecks x hops).
  */
-double fluid_sum_s(const struct fluid *f, const double *left_bytes, double *scratch);
+double fluid_run(const struct fluid *f, double *left_bytes, double max_s, double *scratch);
 
 #endif

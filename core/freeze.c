@@ -31,6 +31,12 @@ struct episode {
     uint32_t slot_cap;
 };
 
+/* What audits see of it. */
+#define AUDIT_VIEW(e)                                                                              \
+    {                                                                                              \
+        (e)->flow_count, (e)->port_count, (e)->flow_id, (e)->port_id, (e)->path_first, (e)->path   \
+    }
+
 /* ---- room ---- */
 
 static void grow(void *rows, size_t row_bytes, uint32_t cap)
@@ -173,7 +179,8 @@ static void begin(struct part *p)
     reserve(e, p->flow_count, count_path_rows(p));
     for (uint32_t i = 0; i < p->flow_count; i++)
         add_flow(p, e, p->flow[i]);
-    audit_begin(p);
+    if (s->audit_share > 0)
+        audit_begin(p, &(struct audit_view)AUDIT_VIEW(e));
     w = (struct watch_partition){e->flow_count, e->port_count, e->flow,
                                  e->port,       e->path_first, e->path};
     p->is_watched = (uint8_t)(s->watch.begin(s->watch.ctx, p->watch, p->now, &w) != 0);
@@ -234,23 +241,6 @@ static void skip_flow(struct part *p, uint32_t flow, int64_t bytes, int64_t elap
                                         s->ack_wire_bytes, 0});
 }
 
-static void audit(struct part *p, int64_t elapsed)
-{
-    const struct episode *e = p->episode;
-    const struct audit_skip k = {
-        .elapsed_ps = elapsed,
-        .flow_count = e->flow_count,
-        .port_count = e->port_count,
-        .flow_id = e->flow_id,
-        .port_id = e->port_id,
-        .bytes = e->bytes,
-        .path_first = e->path_first,
-        .path = e->path,
-    };
-
-    audit_skip(p, &k);
-}
-
 static void end_skip(struct part *p, int64_t elapsed)
 {
     const struct watch_ops *w = &p->s->watch;
@@ -258,7 +248,7 @@ static void end_skip(struct part *p, int64_t elapsed)
 
     w->skip_bytes(p->watch, elapsed, e->bytes);
     if (p->s->audit_share > 0)
-        audit(p, elapsed);
+        audit_skip(p, &(struct audit_view)AUDIT_VIEW(e), elapsed, e->bytes);
     for (uint32_t i = 0; i < e->flow_count; i++)
         skip_flow(p, e->flow_id[i], e->bytes[i], elapsed);
     w->thaw(p->watch, p->frozen_at, elapsed, e->bytes);
@@ -267,6 +257,8 @@ static void end_skip(struct part *p, int64_t elapsed)
     p->skips_ever++;
     p->frozen_ps = 0;
     p->bound = INT64_MIN;
+    if (p->s->audit_share > 0)
+        audit_thaw(p, &(struct audit_view)AUDIT_VIEW(e));
 }
 
 void freeze_interrupt(struct part *p, int64_t global_ps)
@@ -305,8 +297,15 @@ static void class_events(struct part *p, enum event_class c)
     p->mark = p->events;
 }
 
+void freeze_end_stretch(struct part *p, int is_last)
+{
+    if (p->s->audit_share > 0 && p->audit)
+        audit_stretch(p, &(struct audit_view)AUDIT_VIEW(p->episode), is_last);
+}
+
 void freeze_end_episode(struct part *p)
 {
+    freeze_end_stretch(p, 1);
     if (!p->is_watched)
         class_events(p, CLASS_UNWATCHED);
     else if (!p->skips)
@@ -351,6 +350,7 @@ static int run_to(struct part *p, int64_t until)
 /* Freezes for @skip; thaws at once if that is over before the end of the round. */
 static int freeze(struct part *p, int64_t now, int64_t skip)
 {
+    freeze_end_stretch(p, 0);
     class_events(p, p->skips++ ? CLASS_OBSERVED : CLASS_TRANSIENT);
     p->is_ending = 0;
     p->frozen_at = now;

@@ -183,14 +183,20 @@ struct sim_skip_stats {
     uint64_t why[32]; /* by the watch's reason, at the ends of bins */
 };
 void sim_skip_stats(const struct sim *s, struct sim_skip_stats *out);
-/* What audits of skips have found (sim_set_audit). */
+/*
+ * What audits have found (sim_set_audit). The estimate: by how much, as a share, the mean
+ * completion time of the run is longer than with every packet executed; low and high are the ends
+ * of a 95 % interval. It holds what the sample leaves open and what chance does to flows that share
+ * ports.
+ */
 struct sim_audit_stats {
-    uint64_t skips, refused; /* audited; drawn, but the partition has state out of reach */
-    uint64_t events;         /* executed for audits, not in sim_counters */
-    double flow_s;           /* flow time of the audited skips */
-    double skipped_flow_s;   /* of all */
-    double error_s;          /* sum of completion times with the audited skips, less without */
-    double square_s2, cross_s2, flow_square_s2;
+    double share;              /* asked for */
+    uint64_t skips, audited;   /* of the run; audited ones */
+    uint64_t refused;          /* drawn, but with state out of reach */
+    uint64_t events;           /* executed for audits; in no other counter */
+    uint64_t hits, hits_wrong; /* from the memo, audited; of these, not what execution gives */
+    uint8_t has_estimate, has_bounds; /* something was audited; enough of it */
+    double error, low, high;
 };
 void sim_audit_stats(const struct sim *s, struct sim_audit_stats *out);
 /* What became of the episodes of partitions. All zero without a memo. */

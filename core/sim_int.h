@@ -412,7 +412,8 @@ struct sim {
     struct watch_ops watch; /* create is NULL: nothing is skipped */
     struct memo_ops memo;   /* lookup is NULL: nothing is replayed */
     uint8_t is_accelerated; /* either */
-    double audit_share;     /* of skips that are audited, 0..1 */
+    double audit_share;     /* of skips and hits that are audited, 0..1 */
+    uint64_t audit_hits, audit_hits_wrong;
     uint32_t *fresh;        /* shape: [fresh_count], partitions in EPISODE_NEW, and others */
     uint32_t fresh_count, fresh_cap;
     uint32_t *leader; /* open addressing, partitions by the hash of their key; 0: free */
@@ -730,6 +731,8 @@ struct episode;
 void freeze_run(struct part *p);
 /* A control event at @global_ps cuts the skip short. The partition is frozen. */
 void freeze_interrupt(struct part *p, int64_t global_ps);
+/* What was executed since the last skip is audited as far as it goes; @is_last: nothing follows. */
+void freeze_end_stretch(struct part *p, int is_last);
 /* Books the events of the episode that is over. */
 void freeze_end_episode(struct part *p);
 void freeze_fini(struct part *p);

@@ -152,25 +152,6 @@ void sim_skip_stats(const struct sim *s, struct sim_skip_stats *out)
             out->flow_s += (double)(s->result[f].end_ps - s->result[f].start_ps) * 1e-12;
 }
 
-void sim_audit_stats(const struct sim *s, struct sim_audit_stats *out)
-{
-    struct audit_sums sums = {.skips = 0};
-
-    *out = (struct sim_audit_stats){.skips = 0};
-    for (uint32_t i = 0; i < s->part_count; i++) {
-        audit_add(&sums, &s->parts[i]->audited);
-        out->skipped_flow_s += s->parts[i]->skipped_flow_s;
-    }
-    out->skips = sums.skips;
-    out->refused = sums.refused;
-    out->events = sums.events;
-    out->flow_s = sums.flow_s;
-    out->error_s = (double)sums.error_ps * 1e-12;
-    out->square_s2 = sums.square_s2;
-    out->cross_s2 = sums.cross_s2;
-    out->flow_square_s2 = sums.flow_square_s2;
-}
-
 void sim_memo_stats(const struct sim *s, struct sim_memo_stats *out)
 {
     *out = (struct sim_memo_stats){s->memo_lookups,  s->memo_hits,      s->memo_coalesced,
