@@ -357,6 +357,7 @@ void audit_stretch(struct part *p, const struct audit_view *v, int is_last)
     if (!a || !a->is_open || a->is_busy)
         return;
     flow_s = (double)(p->now - a->from) * 1e-12 * v->flow_count;
+    sums->stretches_all += a->counts;
     if (a->counts)
         sums->stretch_all_s += flow_s;
     if (a->is_repeated) {
@@ -421,6 +422,7 @@ void audit_add(struct audit_sums *to, const struct audit_sums *more, int sign)
     to->skips += u * more->skips;
     to->refused += u * more->refused;
     to->stretches += u * more->stretches;
+    to->stretches_all += u * more->stretches_all;
     to->events += u * more->events;
     to->error_ps += sign * more->error_ps;
     to->flow_s += sign * more->flow_s;

@@ -16,9 +16,9 @@ struct audit;
 
 /* What audits of a partition have found, summed. Squares are of seconds. */
 struct audit_sums {
-    uint64_t skips, refused;   /* audited; drawn, but with state out of reach */
-    uint64_t stretches;        /* between skips, executed twice */
-    uint64_t events;           /* executed for audits */
+    uint64_t skips, refused;           /* audited; drawn, but with state out of reach */
+    uint64_t stretches, stretches_all; /* between skips: executed twice; that are sampled */
+    uint64_t events;                   /* executed for audits */
     int64_t error_ps;          /* sum of completion times with the skips, less that without */
     double flow_s;             /* flow time of the audited skips */
     double square;             /* of the errors of the skips */

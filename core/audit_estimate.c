@@ -16,36 +16,50 @@
 
 #define CHANCE 1.5
 #define SIGMAS_95 1.96
+#define SAMPLE_MIN 8u /* of more than that, to say anything */
 
-/* Of all skips by those in the sample, in s^2. */
-static double sample_variance(const struct audit_sums *a, double skips, double skipped_s)
+/* Student's t of the two-sided 95 % for so many values; good to 1 % from 8 on. */
+static double sigmas(double values)
+{
+    return SIGMAS_95 + 2.8 / (values - 1);
+}
+
+static int is_enough(uint64_t sample, uint64_t all)
+{
+    return sample == all || sample >= SAMPLE_MIN;
+}
+
+/* Of the sum over all skips by those in the sample, in s^2; n > 1. */
+static double sample_variance(const struct audit_sums *a, double skips, double up)
 {
     const double n = (double)a->skips, ratio = (double)a->error_ps * 1e-12 / a->flow_s;
-    const double up = skipped_s / a->flow_s;
-    double square = a->square;
+    const double square = a->square - 2 * ratio * a->cross + ratio * ratio * a->flow_square;
 
-    if (n >= skips)
-        return 0;
-    if (n > 1)
-        square = (square - 2 * ratio * a->cross + ratio * ratio * a->flow_square) * n / (n - 1);
-    return square > 0 ? up * up * (1 - n / skips) * square : 0;
+    return square > 0 ? up * up * (1 - n / skips) * square * n / (n - 1) : 0;
 }
 
 static void estimate(const struct audit_sums *a, double skipped_s, double fct_s,
                      struct sim_audit_stats *out)
 {
     const double up = skipped_s / a->flow_s;
-    const double stretch_up = a->stretch_flow_s > 0 ? a->stretch_all_s / a->stretch_flow_s : 0;
-    const double chance = up * a->square + stretch_up * a->stretch_square;
-    double half;
+    const double stretch_up = a->stretch_flow_s > 0 ? a->stretch_all_s / a->stretch_flow_s : 1;
+    const double chance = CHANCE * (up * a->square + stretch_up * a->stretch_square);
+    double half_s = SIGMAS_95 * SIGMAS_95 * (chance + up * a->packet_square);
 
-    half = SIGMAS_95 * sqrt(sample_variance(a, (double)out->skips, skipped_s) + CHANCE * chance +
-                            up * a->packet_square);
     out->has_estimate = 1;
-    out->has_bounds = (uint8_t)(a->stretch_flow_s > 0 || !(a->stretch_all_s > 0));
     out->error = up * (double)a->error_ps * 1e-12 / fct_s;
-    out->low = out->error - half / fct_s;
-    out->high = out->error + half / fct_s;
+    out->has_bounds =
+        (uint8_t)(is_enough(a->skips, out->skips) && is_enough(a->stretches, a->stretches_all));
+    if (!out->has_bounds)
+        return;
+    if (a->skips < out->skips) {
+        const double t = sigmas((double)a->skips);
+
+        half_s += t * t * sample_variance(a, (double)out->skips, up);
+    }
+    half_s = sqrt(half_s);
+    out->low = out->error - half_s / fct_s;
+    out->high = out->error + half_s / fct_s;
 }
 
 void sim_audit_stats(const struct sim *s, struct sim_audit_stats *out)
