@@ -299,7 +299,7 @@ static void class_events(struct part *p, enum event_class c)
 
 void freeze_end_stretch(struct part *p, int is_last)
 {
-    if (p->s->audit_share > 0 && p->audit)
+    if (p->s->audit_share > 0 && p->audit && p->episode)
         audit_stretch(p, &(struct audit_view)AUDIT_VIEW(p->episode), is_last);
 }
 

@@ -1,8 +1,8 @@
 /*
  * However a simulation is executed, its results are the same: the serial engine against partitions,
  * with and without a memo, on any number of threads; with skipping, any number of threads and a
- * memo give what one thread gives without; for random scenarios from fixed seeds and for more of
- * them by hand (WORMHOLE_IDENTITY_SEEDS=first:count).
+ * memo give what one thread gives without, and so do audits of either; for random scenarios from
+ * fixed seeds and for more of them by hand (WORMHOLE_IDENTITY_SEEDS=first:count).
  */
 #include "memo.h"
 #include "random_sim.h"
@@ -29,13 +29,14 @@ struct way {
     enum engine_kind kind;
     uint32_t threads;
     int has_memo;
+    double audit; /* share */
 };
 
 struct outcome {
     uint64_t digest;
     struct sim_counters counters;
     uint32_t parts;
-    uint64_t replays, skips;
+    uint64_t replays, skips, audits, hits;
 };
 
 /* Adds a flow that depends on the one that ended. */
@@ -83,6 +84,7 @@ static void set_up(struct sim *s, const struct variant *v, const struct way *w, 
     struct memo_ops memo;
 
     cr_assert_eq(sim_set_engine(s, &engine), 0);
+    cr_assert_eq(sim_set_audit(s, w->audit), 0);
     if (v->reacts)
         sim_set_hooks(s, &hooks);
     if (v->skips) {
@@ -105,6 +107,7 @@ static struct outcome run_as(uint64_t seed, const struct variant *v, const struc
     struct sim_engine_stats stats;
     struct sim_memo_stats memo;
     struct sim_skip_stats skips;
+    struct sim_audit_stats audit;
     struct helpers h;
     struct outcome o;
 
@@ -113,8 +116,16 @@ static struct outcome run_as(uint64_t seed, const struct variant *v, const struc
     sim_engine_stats(s, &stats);
     sim_memo_stats(s, &memo);
     sim_skip_stats(s, &skips);
-    o = (struct outcome){fix_digest(s), fix_counters(s), stats.parts_ever,
-                         memo.hits + memo.coalesced, skips.skips};
+    sim_audit_stats(s, &audit);
+    cr_assert_eq(audit.hits_wrong, 0, "seed %lu: %lu of %lu hits differ", (unsigned long)seed,
+                 (unsigned long)audit.hits_wrong, (unsigned long)audit.hits);
+    o = (struct outcome){.digest = fix_digest(s),
+                         .counters = fix_counters(s),
+                         .parts = stats.parts_ever,
+                         .replays = memo.hits + memo.coalesced,
+                         .skips = skips.skips,
+                         .audits = audit.audited,
+                         .hits = audit.hits};
     o.counters.events = 0; /* of the engine, not of the network */
     sim_destroy(s);
     memo_destroy(h.memo);
@@ -124,29 +135,34 @@ static struct outcome run_as(uint64_t seed, const struct variant *v, const struc
 /* What a set of scenarios has seen at all. */
 struct seen {
     uint32_t parts;
-    uint64_t replays, skips;
+    uint64_t replays, skips, audits, hits;
 };
 
 static void compare(uint64_t seed, const struct variant *v, struct seen *seen)
 {
-    const struct way first = {v->skips ? ENGINE_PARTITIONED : ENGINE_SERIAL, 1, 0};
+    const struct way first = {v->skips ? ENGINE_PARTITIONED : ENGINE_SERIAL, 1, 0, 0};
     const struct outcome expected = run_as(seed, v, &first);
-    static const struct way ways[] = {{ENGINE_PARTITIONED, 1, 0}, {ENGINE_PARTITIONED, 2, 0},
-                                      {ENGINE_PARTITIONED, 3, 0}, {ENGINE_PARTITIONED, 4, 0},
-                                      {ENGINE_PARTITIONED, 8, 0}, {ENGINE_PARTITIONED, 16, 0},
-                                      {ENGINE_PARTITIONED, 1, 1}, {ENGINE_PARTITIONED, 4, 1}};
+    static const struct way ways[] = {
+        {ENGINE_PARTITIONED, 1, 0, 0},   {ENGINE_PARTITIONED, 2, 0, 0},
+        {ENGINE_PARTITIONED, 3, 0, 0},   {ENGINE_PARTITIONED, 4, 0, 0},
+        {ENGINE_PARTITIONED, 8, 0, 0},   {ENGINE_PARTITIONED, 16, 0, 0},
+        {ENGINE_PARTITIONED, 1, 1, 0},   {ENGINE_PARTITIONED, 4, 1, 0},
+        {ENGINE_PARTITIONED, 1, 0, 0.5}, {ENGINE_PARTITIONED, 4, 1, 1},
+    };
 
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         const struct outcome o = run_as(seed, v, &ways[i]);
 
-        cr_assert_eq(o.digest, expected.digest, "seed %lu: %u threads, memo %d differ",
-                     (unsigned long)seed, ways[i].threads, ways[i].has_memo);
+        cr_assert_eq(o.digest, expected.digest, "seed %lu: %u threads, memo %d, audit %g differ",
+                     (unsigned long)seed, ways[i].threads, ways[i].has_memo, ways[i].audit);
         cr_assert(!memcmp(&o.counters, &expected.counters, sizeof o.counters),
-                  "seed %lu: counters of %u threads, memo %d differ", (unsigned long)seed,
-                  ways[i].threads, ways[i].has_memo);
+                  "seed %lu: counters of %u threads, memo %d, audit %g differ", (unsigned long)seed,
+                  ways[i].threads, ways[i].has_memo, ways[i].audit);
         seen->parts += o.parts > 1;
         seen->replays += o.replays;
         seen->skips += o.skips;
+        seen->audits += o.audits;
+        seen->hits += o.hits;
     }
 }
 
@@ -163,7 +179,8 @@ static void compare_all(uint64_t first, const struct variant *v)
     cr_assert(by_hand || seen.parts > 0, "no scenario has several partitions");
     cr_assert(by_hand || seen.replays > 0 || !v->reacts || v->kind.has_loss || v->kind.has_events,
               "nothing is replayed");
-    cr_assert(by_hand || seen.skips > 0 || !v->skips, "nothing is skipped");
+    cr_assert(by_hand || (seen.skips > 0 && seen.audits > 0) || !v->skips, "nothing is skipped");
+    cr_assert(by_hand || seen.hits > 0 || !seen.replays, "no hit is audited");
 }
 
 Test(identity, of_flows_known_in_advance)
