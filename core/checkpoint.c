@@ -96,7 +96,19 @@ static void put_back(struct checkpoint *c, void *row, size_t bytes)
     c->at += bytes;
 }
 
-/* Packets are not rows of their own here: see save_list. */
+/* Writes only what has changed: a row also has fields that never do, which workers of other
+ * partitions read meanwhile (who owns a port, of what kind it is). */
+static void put_changes_back(struct checkpoint *c, void *row, size_t bytes)
+{
+    char *to = row;
+
+    for (size_t i = 0; i < bytes; i += sizeof(uint32_t))
+        if (memcmp(to + i, c->at + i, sizeof(uint32_t)) != 0)
+            memcpy(to + i, c->at + i, sizeof(uint32_t));
+    c->at += bytes;
+}
+
+/* All are made of whole 32-bit words. Packets are not rows of their own here: see save_list. */
 static void each_port_row(struct part *p, struct checkpoint *c, uint32_t port, row_fn fn)
 {
     struct sim *s = p->s;
@@ -231,7 +243,7 @@ void checkpoint_put(struct part *p, struct checkpoint *c)
 
     each_list(p, c, free_list);
     c->at = c->rows.at;
-    each_row(p, c, put_back);
+    each_row(p, c, put_changes_back);
     each_list(p, c, restore_list);
     calendar_fini(&p->cal);
     now = *p;
