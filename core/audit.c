@@ -33,6 +33,7 @@
 #define STREAM_SHIFT UINT64_C(0x5b3a0004)
 #define STREAM_HIT UINT64_C(0x5b3a0005)
 #define SHIFT_ROUND_TRIPS 2
+#define CHANCE 1.5           /* see audit_estimate.c */
 #define FLUID_FLOWS_MAX 128u /* above, errors are added up flow by flow */
 
 struct audit {
@@ -45,13 +46,16 @@ struct audit {
     double *room; /* of the ports; shape: [port_cap] */
     double *scratch;
     uint32_t flow_cap, port_cap, scratch_cap;
+    struct audit_row *row; /* shape: [row_count], of all episodes */
+    uint32_t row_count, row_cap;
     struct checkpoint *beginning; /* of the executed stretch */
     int64_t from;                 /* of it, local */
-    uint64_t events;              /* executed last */
-    uint8_t is_busy;              /* with a hit: nothing else is audited */
-    uint8_t is_open;              /* an episode is under way */
-    uint8_t counts;               /* the stretch is one that is sampled */
-    uint8_t is_repeated;          /* the stretch will be: beginning is taken */
+    uint64_t draw;
+    uint64_t events;     /* executed last */
+    uint8_t is_busy;     /* with a hit: nothing else is audited */
+    uint8_t is_open;     /* an episode is under way */
+    uint8_t counts;      /* the stretch is one that is sampled */
+    uint8_t is_repeated; /* the stretch will be: beginning is taken */
 };
 
 /* ---- room ---- */
@@ -112,23 +116,81 @@ void audit_fini(struct part *p)
     free(a->left_else);
     free(a->room);
     free(a->scratch);
+    free(a->row);
     free(a);
+}
+
+/* ---- rows ---- */
+
+static void reserve_rows(struct audit *a, uint32_t count)
+{
+    if (count <= a->row_cap)
+        return;
+    a->row_cap = 2 * count;
+    grow(&a->row, sizeof *a->row, a->row_cap);
+}
+
+/* The key is of what is the same whenever the same happens. */
+static void add_row(struct part *p, int64_t span_ps, double change_s, struct audit_row row)
+{
+    struct audit *a = p->audit;
+    uint64_t key = rng_mix((uint64_t)span_ps + RNG_STEP);
+
+    key = rng_mix(key ^ (uint64_t)llrint(change_s * 1e12));
+    key = rng_mix(key ^ a->events);
+    row.key |= key & ~UINT64_C(1);
+    reserve_rows(a, a->row_count + 1);
+    a->row[a->row_count++] = row;
+}
+
+uint32_t audit_row_count(const struct part *p)
+{
+    return p->audit ? p->audit->row_count : 0;
+}
+
+const struct audit_row *audit_rows(const struct part *p, uint32_t *count)
+{
+    *count = audit_row_count(p);
+    return p->audit ? p->audit->row : NULL;
+}
+
+void audit_save_rows(const struct part *p, uint32_t from, struct bytes *out)
+{
+    const uint32_t count = audit_row_count(p) - from;
+
+    if (count)
+        bytes_put(out, p->audit->row + from, count * sizeof *p->audit->row);
+}
+
+void audit_take_rows(struct part *p, const void *rows, uint32_t count)
+{
+    struct audit *a;
+
+    if (!count)
+        return;
+    a = find_audit(p);
+    reserve_rows(a, a->row_count + count);
+    memcpy(a->row + a->row_count, rows, count * sizeof *a->row);
+    a->row_count += count;
 }
 
 /* ---- the sample ---- */
 
 /* By what is the same for any number of threads and any numbering of partitions. */
-static int is_drawn(const struct part *p, const uint32_t *flow, uint32_t flow_count,
-                    uint64_t stream)
+static uint64_t draw_of(const struct part *p, const uint32_t *flow, uint32_t flow_count,
+                        uint64_t stream)
 {
-    const double share = p->s->audit_share;
     const uint64_t time = (uint64_t)(p->now + p->offset);
     uint32_t first = UINT32_MAX;
 
     for (uint32_t i = 0; i < flow_count; i++)
         first = flow[i] < first ? flow[i] : first;
-    return share >= 1 ||
-           rng_double(p->s->cfg.seed, stream, rng_mix(time + RNG_STEP) ^ first) < share;
+    return rng_u64(p->s->cfg.seed, stream, rng_mix(time + RNG_STEP) ^ first);
+}
+
+static int is_drawn(const struct part *p, uint64_t draw)
+{
+    return rng_to_double(draw) < p->s->audit_share; /* always below 1 */
 }
 
 /* ---- a skip, executed ---- */
@@ -221,30 +283,32 @@ static double find_error(const struct part *p, const struct audit_view *v, struc
     return early + compare_ends(v, a);
 }
 
-static void note_skip(struct part *p, const struct audit_view *v, double flow_s, double error_s)
+static void note_skip(struct part *p, const struct audit_view *v, int64_t elapsed_ps,
+                      double error_s, uint64_t draw)
 {
+    const double flow_s = (double)elapsed_ps * 1e-12 * v->flow_count;
     struct audit_sums *sums = &p->audited;
+    struct audit_row row = {draw, 0, error_s, flow_s, CHANCE * error_s * error_s};
 
     sums->skips++;
     sums->events += p->audit->events;
     sums->error_ps += llrint(error_s * 1e12);
     sums->flow_s += flow_s;
-    sums->square += error_s * error_s;
-    sums->cross += error_s * flow_s;
-    sums->flow_square += flow_s * flow_s;
     for (uint32_t i = 0; i < v->flow_count; i++) {
         const double packet_s = 8.0 * p->s->cfg.payload_bytes / p->audit->rate[i];
 
-        sums->packet_square += packet_s * packet_s;
+        row.variance_s2 += packet_s * packet_s;
     }
+    add_row(p, elapsed_ps, error_s, row);
 }
 
 void audit_skip(struct part *p, const struct audit_view *v, int64_t elapsed_ps,
                 const int64_t *bytes)
 {
+    const uint64_t draw = draw_of(p, v->flow_id, v->flow_count, STREAM_AUDIT);
     struct audit *a = p->audit;
 
-    if (a->is_busy || !elapsed_ps || !is_drawn(p, v->flow_id, v->flow_count, STREAM_AUDIT))
+    if (a->is_busy || !elapsed_ps || !is_drawn(p, draw))
         return;
     if (!checkpoint_can(p)) {
         p->audited.refused++;
@@ -253,8 +317,7 @@ void audit_skip(struct part *p, const struct audit_view *v, int64_t elapsed_ps,
     checkpoint_take(p, a->checkpoint);
     execute(p, v, p->frozen_at + elapsed_ps, a);
     checkpoint_put(p, a->checkpoint);
-    note_skip(p, v, (double)elapsed_ps * 1e-12 * v->flow_count,
-              find_error(p, v, a, elapsed_ps, bytes));
+    note_skip(p, v, elapsed_ps, find_error(p, v, a, elapsed_ps, bytes), draw);
 }
 
 /* ---- a stretch between skips, executed again ---- */
@@ -330,7 +393,8 @@ static void begin_stretch(struct part *p, const struct audit_view *v, struct aud
     a->is_repeated = 0;
     a->counts = (uint8_t)(v->flow_count <= FLUID_FLOWS_MAX && is_touched(p, v) && is_shared(v, a) &&
                           checkpoint_can(p));
-    if (!a->counts || !is_drawn(p, v->flow_id, v->flow_count, STREAM_STRETCH))
+    a->draw = draw_of(p, v->flow_id, v->flow_count, STREAM_STRETCH);
+    if (!a->counts || !is_drawn(p, a->draw))
         return;
     a->is_repeated = 1;
     checkpoint_take(p, a->beginning);
@@ -365,8 +429,9 @@ void audit_stretch(struct part *p, const struct audit_view *v, int is_last)
 
         sums->stretches++;
         sums->events += a->events;
-        sums->stretch_square += change_s * change_s;
         sums->stretch_flow_s += flow_s;
+        add_row(p, p->now - a->from, change_s,
+                (struct audit_row){a->draw, 1, 0, flow_s, CHANCE * change_s * change_s});
     }
     a->counts = a->is_repeated = 0;
     a->is_open = (uint8_t)!is_last;
@@ -384,7 +449,7 @@ int audit_hit(struct part *p, int64_t global_ps)
 {
     struct audit *a;
 
-    if (!is_drawn(p, p->flow, p->flow_count, STREAM_HIT) || !checkpoint_can(p))
+    if (!is_drawn(p, draw_of(p, p->flow, p->flow_count, STREAM_HIT)) || !checkpoint_can(p))
         return 0;
     a = find_audit(p);
     checkpoint_take(p, a->checkpoint);
@@ -426,11 +491,6 @@ void audit_add(struct audit_sums *to, const struct audit_sums *more, int sign)
     to->events += u * more->events;
     to->error_ps += sign * more->error_ps;
     to->flow_s += sign * more->flow_s;
-    to->square += sign * more->square;
-    to->cross += sign * more->cross;
-    to->flow_square += sign * more->flow_square;
-    to->packet_square += sign * more->packet_square;
-    to->stretch_square += sign * more->stretch_square;
     to->stretch_flow_s += sign * more->stretch_flow_s;
     to->stretch_all_s += sign * more->stretch_all_s;
 }

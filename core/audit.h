@@ -14,18 +14,23 @@
 struct part;
 struct audit;
 
-/* What audits of a partition have found, summed. Squares are of seconds. */
+/* What audits of a partition have found, summed. */
 struct audit_sums {
     uint64_t skips, refused;           /* audited; drawn, but with state out of reach */
     uint64_t stretches, stretches_all; /* between skips: executed twice; that are sampled */
     uint64_t events;                   /* executed for audits */
-    int64_t error_ps;          /* sum of completion times with the skips, less that without */
-    double flow_s;             /* flow time of the audited skips */
-    double square;             /* of the errors of the skips */
-    double cross, flow_square; /* of error times flow time, of flow time squared */
-    double packet_square;      /* time that flows take for a packet, of the audited skips */
-    double stretch_square;     /* of what a disturbance of a stretch does */
+    int64_t error_ps; /* sum of completion times with the skips, less that without */
+    double flow_s;    /* flow time of the audited skips */
     double stretch_flow_s, stretch_all_s; /* flow time of the audited stretches, of all */
+};
+
+/* One audited skip or stretch. */
+struct audit_row {
+    uint64_t draw; /* by which it came into the sample; what a memo repeats came by the same one */
+    uint64_t key;  /* bit 0: a stretch. Rows of equal keys have been the same thing again, and are
+                      off  by the same: what chance does to one it does to all of them */
+    double error_s, flow_s; /* of a skip */
+    double variance_s2;     /* of what chance does to the sum of completion times */
 };
 
 /* The partition, as in struct watch_partition. */
@@ -56,6 +61,14 @@ void audit_stretch(struct part *p, const struct audit_view *v, int is_last);
  */
 int audit_hit(struct part *p, int64_t global_ps);
 void audit_hit_end(struct part *p, int is_same);
+
+/* Rows of the partition: how many; those from @from on as bytes; @count more, from bytes. */
+struct bytes;
+uint32_t audit_row_count(const struct part *p);
+void audit_save_rows(const struct part *p, uint32_t from, struct bytes *out);
+void audit_take_rows(struct part *p, const void *rows, uint32_t count);
+/* All rows of the partition; *count of them. */
+const struct audit_row *audit_rows(const struct part *p, uint32_t *count);
 
 void audit_fini(struct part *p);
 

@@ -30,7 +30,7 @@ struct moved {
     uint64_t skipped_packets, skipped_hops, skips;
     double skipped_flow_s;
     struct audit_sums audited;
-    uint32_t note_count, pad;
+    uint32_t note_count, audit_rows;
 };
 
 struct moved_flow {
@@ -80,6 +80,7 @@ static struct moved counters_of(const struct part *p)
         .skips = p->skips_ever,
         .skipped_flow_s = p->skipped_flow_s,
         .audited = p->audited,
+        .audit_rows = audit_row_count(p),
     };
 }
 
@@ -102,6 +103,7 @@ static struct moved since(const struct moved *now, const struct moved *then)
         .skips = now->skips - then->skips,
         .skipped_flow_s = now->skipped_flow_s - then->skipped_flow_s,
         .audited = now->audited,
+        .audit_rows = now->audit_rows - then->audit_rows,
     };
 
     audit_add(&m.audited, &then->audited, -1);
@@ -390,6 +392,7 @@ static void save_value(struct part *p, const struct snapshot_map *m, struct byte
         bytes_put(out, &n, sizeof n);
     }
     snapshot_save(p, m, base_of(p, r->at.local_ps), 0, out);
+    audit_save_rows(p, r->at.audit_rows, out);
 }
 
 /* All notes of the episode are of its last instant, or it is no episode. */
@@ -530,7 +533,8 @@ static int is_as_known(struct part *p, const struct snapshot_map *m, const struc
 {
     const struct moved *v = p->known.bytes;
     const uint8_t *end = (const uint8_t *)(note + v->note_count);
-    const size_t end_bytes = p->known.count - (size_t)(end - (const uint8_t *)v);
+    const size_t end_bytes = p->known.count - (size_t)(end - (const uint8_t *)v) -
+                             v->audit_rows * sizeof(struct audit_row);
     struct bytes *state = &p->s->memo_value;
 
     if (p->frozen_ps || p->now - from->local_ps != v->local_ps ||
@@ -575,7 +579,10 @@ static void adopt(struct part *p)
     }
     adopt_ports(p, &m, o);
     move_counters(p, v);
-    snapshot_restore(p, &m, base, (const uint8_t *)(n + v->note_count));
+    audit_take_rows(p,
+                    (const uint8_t *)(n + v->note_count) +
+                        snapshot_restore(p, &m, base, (const uint8_t *)(n + v->note_count)),
+                    v->audit_rows);
     p->offset += v->global_ps - v->local_ps;
     dcheck(p->now == local, "partition %u: an episode ends at %lld, not %lld", p->id,
            (long long)p->now, (long long)local);
