@@ -2,21 +2,23 @@
  * bench_audit.c - is what audits say of the error of skipping true?
  *
  * Random scenarios, one a seed: star, dumbbell, leaf-spine or fat tree, 25 to 400 Gb/s, any
- * congestion control, incasts, permutations or random pairs of flows of 1 to 30 MB that start
- * together or not. Each runs without skipping, with it and with all skips audited, and disturbed
- * without skipping (perturb.h), for the noise floor. What is counted: how often the error of the
- * mean FCT lies inside of the audit's 95 % interval.
+ * congestion control, incasts, permutations or random pairs of flows of 1 to 60 MB that start
+ * together or not; those in which nothing is skipped are left out. Each runs without skipping, with
+ * it and with audits, and disturbed without skipping (perturb.h), for the noise floor. What is
+ * counted: how often the error of the mean FCT lies inside of the audit's 95 % interval.
  *
- *   skips        skips of the run
- *   error        of the mean FCT, per cent of that without skipping
- *   estimate     what the audit takes it for
- *   low, high    the ends of its interval
- *   floor        largest change of the mean FCT in the disturbed runs, magnitude
- *   inside       yes or NO
+ *   skips, audited   of the run
+ *   skipped_pct      of the time of flows
+ *   error            of the mean FCT, per cent of that without skipping
+ *   estimate         what the audit takes it for
+ *   low, high        the ends of its interval; of no interval 0
+ *   floor            largest change of the mean FCT in the disturbed runs, magnitude
+ *   cost             events executed for audits, per event of the run without skipping
+ *   inside           yes or NO; none: too little was audited for an interval
  *
- *   bench_audit [--first SEED] [--count N] [--audit SHARE] [--runs N] [--summary]
- *     --count: scenarios with at least one skip; --runs: disturbed ones; --summary: the last row
- *     alone
+ *   bench_audit [--first SEED] [--count N] [--audit SHARE] [--runs N] [--summary] [--require N]
+ *     --count: scenarios; --runs: disturbed ones; --summary: no rows of single scenarios;
+ *     --require: exit code 1 if fewer are inside
  */
 #include "measure.h"
 #include "perturb.h"
@@ -36,6 +38,7 @@
 #define MB INT64_C(1000000)
 #define FLOWS_MAX 24u
 #define RUNS_MAX 32u
+#define CONTENDED_HALF 5e-4
 
 /* ---- scenarios ---- */
 
@@ -131,7 +134,7 @@ static int build(uint64_t seed, struct scenario *sc, struct err_info *e)
 
 struct options {
     uint64_t first;
-    uint32_t count, runs;
+    uint32_t count, runs, required;
     double share;
     int is_summary;
 };
@@ -210,8 +213,27 @@ static int run_once(const struct run *r, struct outcome *o, struct err_info *e)
 /* ---- rows ---- */
 
 struct tally {
-    uint32_t scenarios, inside;
+    uint32_t scenarios, bounded, inside, contended, contended_inside;
+    double *half, *floor; /* of contended ones, per cent; shape: [contended] */
 };
+
+/* Flows alone: an audit finds no chance in them. */
+static int is_contended(const struct sim_audit_stats *a, double floor)
+{
+    return a->high - a->low > 2 * CONTENDED_HALF || floor > CONTENDED_HALF;
+}
+
+static void note(struct tally *t, const struct sim_audit_stats *a, double floor, int is_inside)
+{
+    t->scenarios++;
+    t->bounded += a->has_bounds;
+    t->inside += (uint32_t)is_inside;
+    if (!a->has_bounds || !is_contended(a, floor))
+        return;
+    t->half[t->contended] = 50 * (a->high - a->low);
+    t->floor[t->contended++] = 100 * floor;
+    t->contended_inside += (uint32_t)is_inside;
+}
 
 static int measure(struct report *r, const struct options *o, uint64_t seed, struct tally *t,
                    struct err_info *e)
@@ -219,6 +241,7 @@ static int measure(struct report *r, const struct options *o, uint64_t seed, str
     struct outcome plain, skip, other;
     double floor = 0, error;
     int is_inside;
+    const char *verdict;
     char name[32];
     int rc = run_once(&(struct run){.seed = seed, .skips = 1, .share = o->share}, &skip, e);
 
@@ -234,8 +257,10 @@ static int measure(struct report *r, const struct options *o, uint64_t seed, str
         return rc;
     error = skip.mean_s / plain.mean_s - 1;
     is_inside = skip.audit.has_bounds && error >= skip.audit.low && error <= skip.audit.high;
-    t->inside += (uint32_t)is_inside;
-    t->scenarios++;
+    note(t, &skip.audit, floor, is_inside);
+    if (o->is_summary)
+        return 0;
+    verdict = is_inside ? "yes" : skip.audit.has_bounds ? "NO" : "none";
     snprintf(name, sizeof name, "%lu", (unsigned long)seed);
     report_text(r, "seed", name);
     report_number(r, "flows", skip.flows);
@@ -248,7 +273,8 @@ static int measure(struct report *r, const struct options *o, uint64_t seed, str
     report_number(r, "low", 100 * skip.audit.low);
     report_number(r, "high", 100 * skip.audit.high);
     report_number(r, "floor", 100 * floor);
-    report_text(r, "inside", is_inside ? "yes" : "NO");
+    report_number(r, "cost", (double)skip.audit.events / plain.events);
+    report_text(r, "inside", verdict);
     report_row(r);
     return 0;
 }
@@ -266,6 +292,8 @@ static int parse_option(const char *key, const char *value, struct options *o)
         o->first = (uint64_t)x;
     else if (!strcmp(key, "--count"))
         o->count = (uint32_t)x;
+    else if (!strcmp(key, "--require"))
+        o->required = (uint32_t)x;
     else if (!strcmp(key, "--runs") && x <= RUNS_MAX)
         o->runs = (uint32_t)x;
     else if (!strcmp(key, "--audit") && x <= 1)
@@ -285,9 +313,26 @@ static int parse_options(int argc, char **argv, struct options *o)
         else
             return measure_unknown(argv[i],
                                    "bench_audit [--first SEED] [--count N] [--audit SHARE] "
-                                   "[--runs N] [--summary]");
+                                   "[--runs N] [--summary] [--require N]");
     }
     return 0;
+}
+
+static void say(const struct measure_options *o, struct tally *t)
+{
+    struct spread half = {0, 0, 0}, floor = {0, 0, 0};
+
+    if (t->contended) {
+        half = measure_spread(t->half, t->contended);
+        floor = measure_spread(t->floor, t->contended);
+    }
+    if (!o->json)
+        printf("inside: %u of %u with an interval, of %u; where flows contend %u of %u, half of "
+               "the interval %.2g %%, noise floor %.2g %% (medians)\n",
+               t->inside, t->bounded, t->scenarios, t->contended_inside, t->contended, half.median,
+               floor.median);
+    free(t->half);
+    free(t->floor);
 }
 
 int main(int argc, char **argv)
@@ -305,11 +350,15 @@ int main(int argc, char **argv)
         own.count = 5;
     if (parse_options(argc, argv, &own))
         return 2;
+    t.half = calloc(own.count + 1, sizeof *t.half);
+    t.floor = calloc(own.count + 1, sizeof *t.floor);
+    check(t.half && t.floor, "out of memory for %u scenarios", own.count);
     report_begin(&r, "audit", &o);
     for (uint64_t seed = own.first; !rc && t.scenarios < own.count; seed++)
         rc = measure(&r, &own, seed, &t, &e);
     report_end(&r);
+    say(&o, &t);
     if (rc)
         fprintf(stderr, "bench_audit: %s\n", e.text[0] ? e.text : err_text(rc));
-    return rc == WH_ERR_INPUT ? 2 : rc != 0;
+    return rc == WH_ERR_INPUT ? 2 : rc || t.inside < own.required;
 }
