@@ -149,6 +149,7 @@ struct run {
 struct outcome {
     double mean_s, sum_s, events, cpu_s;
     uint32_t flows;
+    enum cc_kind cc;
     struct sim_skip_stats skip;
     struct sim_audit_stats audit;
 };
@@ -162,6 +163,7 @@ static void look(const struct sim *s, struct outcome *o)
     sim_audit_stats(s, &o->audit);
     o->events = (double)c.events;
     o->flows = sim_flow_count(s);
+    o->cc = sim_config(s)->cc;
     for (uint32_t i = 0; i < o->flows; i++) {
         const struct flow_result *r = sim_flow_result(s, i);
 
@@ -263,6 +265,7 @@ static int measure(struct report *r, const struct options *o, uint64_t seed, str
     verdict = is_inside ? "yes" : skip.audit.has_bounds ? "NO" : "none";
     snprintf(name, sizeof name, "%lu", (unsigned long)seed);
     report_text(r, "seed", name);
+    report_text(r, "cc", config_cc_name(skip.cc));
     report_number(r, "flows", skip.flows);
     report_number(r, "skips", (double)skip.skip.skips);
     report_number(r, "audited", (double)skip.audit.audited);

@@ -414,7 +414,7 @@ struct sim {
     uint8_t is_accelerated; /* either */
     double audit_share;     /* of skips and hits that are audited, 0..1 */
     uint64_t audit_hits, audit_hits_wrong;
-    uint32_t *fresh;        /* shape: [fresh_count], partitions in EPISODE_NEW, and others */
+    uint32_t *fresh; /* shape: [fresh_count], partitions in EPISODE_NEW, and others */
     uint32_t fresh_count, fresh_cap;
     uint32_t *leader; /* open addressing, partitions by the hash of their key; 0: free */
     uint32_t leader_count, leader_cap;
