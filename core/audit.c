@@ -81,8 +81,8 @@ static void reserve(struct audit *a, uint32_t flows, uint32_t ports)
         a->port_cap = 2 * ports;
         grow(&a->room, sizeof *a->room, a->port_cap);
     }
-    if (a->flow_cap + 3 * a->port_cap > a->scratch_cap) {
-        a->scratch_cap = a->flow_cap + 3 * a->port_cap;
+    if (a->flow_cap + 4 * a->port_cap > a->scratch_cap) {
+        a->scratch_cap = a->flow_cap + 4 * a->port_cap;
         grow(&a->scratch, sizeof *a->scratch, a->scratch_cap);
     }
 }

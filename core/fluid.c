@@ -15,8 +15,8 @@
 
 struct filling {
     const struct fluid *f;
-    double *left, *share;              /* shape: [flow_count]; share < 0: still rising */
-    double *capacity, *spare, *weight; /* shape: [port_count]; capacity INFINITY: never full */
+    double *left, *share;                     /* shape: [flow_count]; share < 0: still rising */
+    double *capacity, *spare, *weight, *full; /* shape: [port_count]; full: 1 or 0 */
 };
 
 /* Ports that are full: they have what their flows have. */
@@ -29,9 +29,10 @@ static void find_capacities(struct filling *x)
     for (uint32_t i = 0; i < f->flow_count; i++)
         for (uint32_t k = f->path_first[i]; k < f->path_first[i + 1]; k++)
             x->weight[f->path[k]] += f->rate_bps[i];
-    for (uint32_t p = 0; p < f->port_count; p++)
-        x->capacity[p] =
-            x->weight[p] >= FULL_SHARE * f->room_bps[p] ? x->weight[p] : f->room_bps[p];
+    for (uint32_t p = 0; p < f->port_count; p++) {
+        x->full[p] = x->weight[p] >= FULL_SHARE * f->room_bps[p];
+        x->capacity[p] = x->full[p] != 0 ? x->weight[p] : f->room_bps[p];
+    }
 }
 
 static int has_full_port(const struct filling *x, uint32_t flow)
@@ -39,7 +40,7 @@ static int has_full_port(const struct filling *x, uint32_t flow)
     const struct fluid *f = x->f;
 
     for (uint32_t k = f->path_first[flow]; k < f->path_first[flow + 1]; k++)
-        if (x->capacity[f->path[k]] != f->room_bps[f->path[k]])
+        if (x->full[f->path[k]] != 0)
             return 1;
     return 0;
 }
@@ -142,6 +143,7 @@ double fluid_run(const struct fluid *f, double *left_bytes, double max_s, double
 
     x.spare = x.capacity + f->port_count;
     x.weight = x.spare + f->port_count;
+    x.full = x.weight + f->port_count;
     find_capacities(&x);
     while (max_s > 0 && (running = count_running(&x))) {
         double step;

@@ -20,7 +20,7 @@ struct fluid {
 /* fluid_scratch - doubles that fluid_run wants. */
 static inline uint32_t fluid_scratch(const struct fluid *f)
 {
-    return f->flow_count + 3 * f->port_count;
+    return f->flow_count + 4 * f->port_count;
 }
 
 /*
