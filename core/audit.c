@@ -216,7 +216,7 @@ static void execute(struct part *p, const struct audit_view *v, int64_t until, s
         a->start[i] = p->tx[v->flow_id[i]].snd_una;
         a->ended[i] = -1;
     }
-    p->stops_idle = 0;
+    p->stops_idle = p->tells_acks = 0;
     do {
         take_ends(p, v, a);
         p->note_stop = 0;

@@ -165,7 +165,7 @@ static void begin(struct part *p)
     struct episode *e;
     struct watch_partition w;
 
-    p->is_fresh = p->is_watched = 0;
+    p->is_fresh = p->is_watched = p->tells_acks = 0;
     p->skips = 0;
     p->mark = p->mark_bin = p->events;
     if (!s->watch.create || !can_be_steady(p))
@@ -184,6 +184,18 @@ static void begin(struct part *p)
     w = (struct watch_partition){e->flow_count, e->port_count, e->flow,
                                  e->port,       e->path_first, e->path};
     p->is_watched = (uint8_t)(s->watch.begin(s->watch.ctx, p->watch, p->now, &w) != 0);
+    p->tells_acks = p->is_watched && s->watch.wants_acks;
+}
+
+/* Members keep their order for as long as an episode lasts, so a flow's row is its number there. */
+void freeze_on_ack(struct part *p, uint32_t flow)
+{
+    const struct sim *s = p->s;
+    const struct flow_tx *t = &p->tx[flow];
+    const int64_t payload = s->cfg.payload_bytes;
+
+    s->watch.on_ack(p->watch, t->member,
+                    (int64_t)((__int128)t->rate_bps * payload / (payload + s->data_header_bytes)));
 }
 
 /* ---- skipping ---- */
@@ -312,7 +324,7 @@ void freeze_end_episode(struct part *p)
         class_events(p, CLASS_NEVER_STEADY);
     else
         class_events(p, p->is_ending ? CLASS_ENDING : CLASS_OBSERVED);
-    p->is_watched = 0;
+    p->is_watched = p->tells_acks = 0;
 }
 
 /* The end of a bin. Returns how long the partition is steady, 0: it is not. */

@@ -285,6 +285,7 @@ struct part {
     struct episode *episode; /* what the watch is told */
     uint8_t is_fresh;        /* a control event has touched it: a new episode begins */
     uint8_t is_watched, is_ending, note_stop;
+    uint8_t tells_acks;           /* the watch wants to hear of them */
     uint32_t skips;               /* in this episode */
     int64_t frozen_at, frozen_ps; /* since when, for how long, local; 0: not frozen */
     uint64_t skips_ever;
@@ -729,6 +730,8 @@ void part_run_plain(struct part *p);
 struct episode;
 /* part_run_plain, but what is steady is skipped. */
 void freeze_run(struct part *p);
+/* After an acknowledgement of @flow, if the watch wants to hear of it (tells_acks). */
+void freeze_on_ack(struct part *p, uint32_t flow);
 /* A control event at @global_ps cuts the skip short. The partition is frozen. */
 void freeze_interrupt(struct part *p, int64_t global_ps);
 /* What was executed since the last skip is audited as far as it goes; @is_last: nothing follows. */
