@@ -223,6 +223,7 @@ void checkpoint_take(struct part *p, struct checkpoint *c)
 {
     list_ports(p, c);
     c->part = *p;
+    calendar_fini(&c->cal); /* of one that was not put back */
     c->cal = p->cal;
     memset(&p->cal, 0, sizeof p->cal);
     calendar_copy(&p->cal, &c->cal);

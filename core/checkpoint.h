@@ -26,7 +26,8 @@ int checkpoint_can(const struct part *p);
 struct checkpoint *checkpoint_create(void);
 void checkpoint_free(struct checkpoint *c);
 
-/* checkpoint_take - the partition may then be executed. checkpoint_put must follow. */
+/* checkpoint_take - the partition may then be executed. What was taken before and not put back is
+ * forgotten. */
 void checkpoint_take(struct part *p, struct checkpoint *c);
 void checkpoint_put(struct part *p, struct checkpoint *c);
 
