@@ -20,6 +20,11 @@
  *                        floor), err_p99 <= max(2 %, floor), mfct_abs and span_abs <= max(0.5 %,
  *                        floor)
  *
+ *   bench_steady --sensitivity [--mb LIST] [--cc LIST]
+ *     the same kinds with other budgets, windows and kappas, and with the paper's rule for several
+ *     theta and l: a table of docs/validation.md, all congestion controls together, no disturbed
+ *     runs; 20 MB unless told
+ *
  *   bench_steady [--mb LIST] [--cc LIST] [--runs N] [--summary] [--markdown] [--window-us X]
  *                [--eps X] [--kappa X]
  *     lists with commas; --summary: no rows of single kinds; --markdown: the table of
@@ -399,7 +404,7 @@ struct options {
     uint32_t mb_count;
     const char *cc;
     uint32_t runs; /* disturbed */
-    int is_summary, is_markdown;
+    int is_summary, is_markdown, is_sensitivity;
     struct detect_spec rule;
 };
 
@@ -729,7 +734,7 @@ static int measure_control(struct report *r, const struct options *o, const stru
     return rc;
 }
 
-/* ---- options ---- */
+/* ---- sensitivity ---- */
 
 static int is_listed(const char *list, const char *name)
 {
@@ -740,6 +745,125 @@ static int is_listed(const char *list, const char *name)
             return 1;
     return !list;
 }
+
+struct setting {
+    const char *name;
+    struct detect_spec rule;
+};
+
+#define PAPER(share, samples)                                                                      \
+    {                                                                                              \
+        .rule = DETECT_RULE_PAPER, .theta = (share), .paper_samples = (samples)                    \
+    }
+
+static const struct setting settings[] = {
+    {"as it is: budget 1 %, window and kappa by congestion control", {.cc = CC_NONE}},
+    {"budget 0.3 %", {.error_budget = 0.003}},
+    {"budget 3 %", {.error_budget = 0.03}},
+    {"budget 10 %", {.error_budget = 0.1}},
+    {"window 100 us", {.window_ps = 100 * PS_PER_US}},
+    {"window 400 us", {.window_ps = 400 * PS_PER_US}},
+    {"window 1 ms", {.window_ps = PS_PER_MS}},
+    {"kappa 1", {.kappa = 1}},
+    {"kappa 3", {.kappa = 3}},
+    {"kappa none", {.kappa = INFINITY}},
+    {"paper, theta 1 %, l 2000", PAPER(0.01, 2000)},
+    {"paper, theta 5 %, l 500", PAPER(0.05, 500)},
+    {"paper, theta 5 %, l 2000", PAPER(0.05, 2000)},
+    {"paper, theta 5 %, l 8000", PAPER(0.05, 8000)},
+    {"paper, theta 20 %, l 2000", PAPER(0.2, 2000)},
+    {"paper, theta 50 %, l 2000", PAPER(0.5, 2000)},
+};
+#define SETTING_COUNT (sizeof settings / sizeof *settings)
+
+/* Runs without skipping, which all settings are compared with. */
+struct plain_runs {
+    struct outcome of[CONTROL_COUNT][KIND_COUNT];
+};
+
+static int run_setting(const struct options *o, int64_t mb, const struct plain_runs *plain,
+                       const struct detect_spec *rule, struct tally *alone, struct tally *shared,
+                       struct err_info *e)
+{
+    int rc = 0;
+
+    for (size_t c = 0; c < CONTROL_COUNT; c++)
+        for (size_t i = 0; !rc && is_listed(o->cc, controls[c].name) && i < KIND_COUNT; i++) {
+            const struct run run = {
+                .kind = &kinds[i], .cc = &controls[c], .bytes = mb * MB, .skips = 1, .rule = rule};
+            struct tally *t = kinds[i].class == ALONE ? alone : shared;
+            const struct outcome *p = &plain->of[c][i];
+            struct outcome other;
+
+            rc = run_once(&run, &other, e);
+            if (rc)
+                break;
+            compare(t, p, &other, 0);
+            t->events_plain += p->events;
+            t->events_skip += other.events;
+            t->packets += p->packets;
+            t->skipped_packets += other.skipped_packets;
+            t->flows += p->flows;
+            free(other.fct_s);
+        }
+    return rc;
+}
+
+static void print_setting(const char *name, struct tally *alone, struct tally *shared)
+{
+    const struct figures_of a = judge(alone, 1, 1), s = judge(shared, 0, 1);
+
+    printf("| %s | %.2g | %.3gx | %.2g | %.2g | %+.2g, %.2g | %.2g | %.3gx | %.3g %% |\n", name,
+           100 * a.flow.mean, alone->events_plain / alone->events_skip, 100 * s.flow.mean,
+           100 * s.flow.p99, s.mfct_bias, 100 * s.mfct.mean, 100 * s.span.mean,
+           shared->events_plain / shared->events_skip,
+           100 * shared->skipped_packets / shared->packets);
+    fflush(stdout);
+}
+
+static int run_plain(const struct options *o, int64_t mb, struct plain_runs *plain,
+                     struct err_info *e)
+{
+    int rc = 0;
+
+    for (size_t c = 0; c < CONTROL_COUNT; c++)
+        for (size_t i = 0; !rc && is_listed(o->cc, controls[c].name) && i < KIND_COUNT; i++) {
+            const struct run run = {
+                .kind = &kinds[i], .cc = &controls[c], .bytes = mb * MB, .rule = &o->rule};
+
+            rc = run_once(&run, &plain->of[c][i], e);
+        }
+    return rc;
+}
+
+static int measure_sensitivity(const struct options *o, int64_t mb, struct err_info *e)
+{
+    struct plain_runs *plain = calloc(1, sizeof *plain);
+    int rc;
+
+    check(plain != NULL, "out of memory");
+    printf("| %d MB | alone: flow, mean | events | shared: flow, mean | 99th percentile "
+           "| mean FCT: bias, magnitude | makespan | events | skipped |\n"
+           "|---|---|---|---|---|---|---|---|---|\n",
+           (int)mb);
+    rc = run_plain(o, mb, plain, e);
+    for (size_t i = 0; !rc && i < SETTING_COUNT; i++) {
+        struct tally alone = {.flows = 0}, shared = {.flows = 0};
+
+        rc = run_setting(o, mb, plain, &settings[i].rule, &alone, &shared, e);
+        if (!rc)
+            print_setting(settings[i].name, &alone, &shared);
+        tally_fini(&alone);
+        tally_fini(&shared);
+    }
+    for (size_t c = 0; c < CONTROL_COUNT; c++)
+        for (size_t i = 0; i < KIND_COUNT; i++)
+            free(plain->of[c][i].fct_s);
+    free(plain);
+    return rc;
+}
+
+/* ---- options ---- */
 
 static int parse_mb(const char *text, struct options *o)
 {
@@ -797,6 +921,8 @@ static int parse_options(int argc, char **argv, struct options *o)
     for (int i = 1; i < argc; i++) {
         if (!strcmp(argv[i], "--summary"))
             o->is_summary = 1;
+        else if (!strcmp(argv[i], "--sensitivity"))
+            o->is_sensitivity = 1;
         else if (!strcmp(argv[i], "--markdown"))
             o->is_summary = o->is_markdown = 1;
         else if (i + 1 < argc && !parse_option(argv[i], argv[i + 1], o))
@@ -804,7 +930,8 @@ static int parse_options(int argc, char **argv, struct options *o)
         else
             return measure_unknown(argv[i],
                                    "bench_steady [--mb LIST] [--cc LIST] [--runs N] [--summary] "
-                                   "[--markdown] [--window-us X] [--eps X] [--kappa X]");
+                                   "[--markdown] [--window-us X] [--eps X] [--kappa X] | "
+                                   "--sensitivity [--mb LIST] [--cc LIST]");
     }
     return 0;
 }
@@ -823,6 +950,16 @@ int main(int argc, char **argv)
         own.mb_count = 1;
     if (parse_options(argc, argv, &own))
         return 2;
+    if (own.is_sensitivity) {
+        if (own.mb_count != 1) {
+            own.mb[0] = 20;
+            own.mb_count = 1;
+        }
+        rc = measure_sensitivity(&own, own.mb[0], &e);
+        if (rc)
+            fprintf(stderr, "bench_steady: %s\n", e.text[0] ? e.text : err_text(rc));
+        return rc == WH_ERR_INPUT ? 2 : rc != 0;
+    }
     report_begin(&r, "steady", &o);
     if (own.is_markdown)
         print_markdown_head();

@@ -433,6 +433,35 @@ void calendar_clear(struct calendar *c)
     c->cur_slot = -(int64_t)c->bucket_count; /* the next event goes by the heap */
 }
 
+/* @count rows of @from in memory for @cap; NULL if there are none, or no memory. */
+static void *copy_rows(struct calendar *to, const void *from, size_t row_bytes, uint32_t count,
+                       uint32_t cap)
+{
+    void *rows = cap ? malloc(cap * row_bytes) : NULL;
+
+    to->failed |= cap && !rows;
+    if (rows && count)
+        memcpy(rows, from, count * row_bytes);
+    return rows;
+}
+
+void calendar_copy(struct calendar *to, const struct calendar *from)
+{
+    *to = *from;
+    to->cur = copy_rows(to, from->cur, sizeof *to->cur, from->cur_count, from->cur_cap);
+    to->heap = copy_rows(to, from->heap, sizeof *to->heap, from->heap_count, from->heap_cap);
+    to->late = copy_rows(to, from->late, sizeof *to->late, from->late_count, from->late_cap);
+    to->node = copy_rows(to, from->node, sizeof *to->node, from->node_cap, from->node_cap);
+    to->bucket =
+        copy_rows(to, from->bucket, sizeof *to->bucket, from->bucket_count, from->bucket_count);
+    to->occupied = copy_rows(to, from->occupied, sizeof *to->occupied, from->bucket_count / 64,
+                             from->bucket_count / 64);
+    if (!to->failed)
+        return;
+    calendar_fini(to);
+    to->failed = 1;
+}
+
 int64_t calendar_next_bound(const struct calendar *c)
 {
     int64_t first = INT64_MAX;

@@ -149,6 +149,10 @@ static inline int calendar_pop(struct calendar *c, int64_t limit, struct event *
 /* calendar_clear - forgets all events; keeps the memory. Any time may come next. */
 void calendar_clear(struct calendar *c);
 
+/* calendar_copy - the same events in the same places; memory is that of @from. @to: fresh from
+ * calendar_fini. On lack of memory @to has failed. */
+void calendar_copy(struct calendar *to, const struct calendar *from);
+
 /* calendar_next_bound - no event comes before it; INT64_MAX if there is none. Changes nothing. */
 int64_t calendar_next_bound(const struct calendar *c);
 

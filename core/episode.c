@@ -29,7 +29,8 @@ struct moved {
         timeouts, retx_packets;
     uint64_t skipped_packets, skipped_hops, skips;
     double skipped_flow_s;
-    uint32_t note_count, pad;
+    struct audit_sums audited;
+    uint32_t note_count, audit_rows;
 };
 
 struct moved_flow {
@@ -78,12 +79,14 @@ static struct moved counters_of(const struct part *p)
         .skipped_hops = p->skipped_hops,
         .skips = p->skips_ever,
         .skipped_flow_s = p->skipped_flow_s,
+        .audited = p->audited,
+        .audit_rows = audit_row_count(p),
     };
 }
 
 static struct moved since(const struct moved *now, const struct moved *then)
 {
-    return (struct moved){
+    struct moved m = {
         .global_ps = now->global_ps - then->global_ps,
         .local_ps = now->local_ps - then->local_ps,
         .packet_hops = now->packet_hops - then->packet_hops,
@@ -99,7 +102,12 @@ static struct moved since(const struct moved *now, const struct moved *then)
         .skipped_hops = now->skipped_hops - then->skipped_hops,
         .skips = now->skips - then->skips,
         .skipped_flow_s = now->skipped_flow_s - then->skipped_flow_s,
+        .audited = now->audited,
+        .audit_rows = now->audit_rows - then->audit_rows,
     };
+
+    audit_add(&m.audited, &then->audited, -1);
+    return m;
 }
 
 static void move_counters(struct part *p, const struct moved *m)
@@ -117,6 +125,7 @@ static void move_counters(struct part *p, const struct moved *m)
     p->skipped_hops += m->skipped_hops;
     p->skips_ever += m->skips;
     p->skipped_flow_s += m->skipped_flow_s;
+    audit_add(&p->audited, &m->audited, 1);
 }
 
 /* ---- leaders that are under way, by key ---- */
@@ -383,6 +392,7 @@ static void save_value(struct part *p, const struct snapshot_map *m, struct byte
         bytes_put(out, &n, sizeof n);
     }
     snapshot_save(p, m, base_of(p, r->at.local_ps), 0, out);
+    audit_save_rows(p, r->at.audit_rows, out);
 }
 
 /* All notes of the episode are of its last instant, or it is no episode. */
@@ -479,6 +489,8 @@ static void end_lead(struct part *p, int is_whole)
     if (r->has_followers)
         remove_leader(s, p);
     p->episode_state = EPISODE_PLAIN;
+    if (is_whole)
+        freeze_end_stretch(p, 1); /* audits are part of the value */
     snapshot_map(p, &m);
     if (is_whole)
         save_value(p, &m, &s->memo_value);
@@ -515,6 +527,36 @@ static void adopt_ports(struct part *p, const struct snapshot_map *m, const stru
     }
 }
 
+/* The episode has been executed from @from on: is that what the memo says? @note: of the value. */
+static int is_as_known(struct part *p, const struct snapshot_map *m, const struct moved *from,
+                       const struct moved_note *note)
+{
+    const struct moved *v = p->known.bytes;
+    const uint8_t *end = (const uint8_t *)(note + v->note_count);
+    const size_t end_bytes = p->known.count - (size_t)(end - (const uint8_t *)v) -
+                             v->audit_rows * sizeof(struct audit_row);
+    struct bytes *state = &p->s->memo_value;
+
+    if (p->frozen_ps || p->now - from->local_ps != v->local_ps ||
+        p->now + p->offset - from->global_ps != v->global_ps || p->note_count != v->note_count)
+        return 0;
+    for (uint32_t i = 0; i < v->note_count; i++)
+        if (p->note[i].flow != m->flow[note[i].rank] || p->note[i].what != note[i].what)
+            return 0;
+    state->count = 0;
+    snapshot_save(p, m, base_of(p, from->local_ps), 0, state);
+    return state->count == end_bytes && !memcmp(state->at, end, end_bytes);
+}
+
+static void audit_value(struct part *p, const struct snapshot_map *m, const struct moved_note *note)
+{
+    const struct moved *v = p->known.bytes;
+    const struct moved from = counters_of(p);
+
+    if (audit_hit(p, v->global_ps))
+        audit_hit_end(p, is_as_known(p, m, &from, note));
+}
+
 /* The partition takes the state at the end of the episode. */
 static void adopt(struct part *p)
 {
@@ -529,13 +571,18 @@ static void adopt(struct part *p)
     snapshot_map(p, &m);
     o = (const struct moved_port *)(f + m.flow_count);
     n = (const struct moved_note *)(o + m.port_count);
+    if (p->s->audit_share > 0)
+        audit_value(p, &m, n);
     for (uint32_t i = 0; i < m.flow_count; i++) {
         p->tx[m.flow[i]].base += f[i].base;
         p->tx[m.flow[i]].cnps += f[i].cnps;
     }
     adopt_ports(p, &m, o);
     move_counters(p, v);
-    snapshot_restore(p, &m, base, (const uint8_t *)(n + v->note_count));
+    audit_take_rows(p,
+                    (const uint8_t *)(n + v->note_count) +
+                        snapshot_restore(p, &m, base, (const uint8_t *)(n + v->note_count)),
+                    v->audit_rows);
     p->offset += v->global_ps - v->local_ps;
     dcheck(p->now == local, "partition %u: an episode ends at %lld, not %lld", p->id,
            (long long)p->now, (long long)local);

@@ -31,6 +31,12 @@ struct episode {
     uint32_t slot_cap;
 };
 
+/* What audits see of it. */
+#define AUDIT_VIEW(e)                                                                              \
+    {                                                                                              \
+        (e)->flow_count, (e)->port_count, (e)->flow_id, (e)->port_id, (e)->path_first, (e)->path   \
+    }
+
 /* ---- room ---- */
 
 static void grow(void *rows, size_t row_bytes, uint32_t cap)
@@ -159,7 +165,7 @@ static void begin(struct part *p)
     struct episode *e;
     struct watch_partition w;
 
-    p->is_fresh = p->is_watched = 0;
+    p->is_fresh = p->is_watched = p->tells_acks = 0;
     p->skips = 0;
     p->mark = p->mark_bin = p->events;
     if (!s->watch.create || !can_be_steady(p))
@@ -173,9 +179,23 @@ static void begin(struct part *p)
     reserve(e, p->flow_count, count_path_rows(p));
     for (uint32_t i = 0; i < p->flow_count; i++)
         add_flow(p, e, p->flow[i]);
+    if (s->audit_share > 0)
+        audit_begin(p, &(struct audit_view)AUDIT_VIEW(e));
     w = (struct watch_partition){e->flow_count, e->port_count, e->flow,
                                  e->port,       e->path_first, e->path};
     p->is_watched = (uint8_t)(s->watch.begin(s->watch.ctx, p->watch, p->now, &w) != 0);
+    p->tells_acks = p->is_watched && s->watch.wants_acks;
+}
+
+/* Members keep their order for as long as an episode lasts, so a flow's row is its number there. */
+void freeze_on_ack(struct part *p, uint32_t flow)
+{
+    const struct sim *s = p->s;
+    const struct flow_tx *t = &p->tx[flow];
+    const int64_t payload = s->cfg.payload_bytes;
+
+    s->watch.on_ack(p->watch, t->member,
+                    (int64_t)((__int128)t->rate_bps * payload / (payload + s->data_header_bytes)));
 }
 
 /* ---- skipping ---- */
@@ -239,6 +259,8 @@ static void end_skip(struct part *p, int64_t elapsed)
     struct episode *e = p->episode;
 
     w->skip_bytes(p->watch, elapsed, e->bytes);
+    if (p->s->audit_share > 0)
+        audit_skip(p, &(struct audit_view)AUDIT_VIEW(e), elapsed, e->bytes);
     for (uint32_t i = 0; i < e->flow_count; i++)
         skip_flow(p, e->flow_id[i], e->bytes[i], elapsed);
     w->thaw(p->watch, p->frozen_at, elapsed, e->bytes);
@@ -247,6 +269,8 @@ static void end_skip(struct part *p, int64_t elapsed)
     p->skips_ever++;
     p->frozen_ps = 0;
     p->bound = INT64_MIN;
+    if (p->s->audit_share > 0)
+        audit_thaw(p, &(struct audit_view)AUDIT_VIEW(e));
 }
 
 void freeze_interrupt(struct part *p, int64_t global_ps)
@@ -285,15 +309,22 @@ static void class_events(struct part *p, enum event_class c)
     p->mark = p->events;
 }
 
+void freeze_end_stretch(struct part *p, int is_last)
+{
+    if (p->s->audit_share > 0 && p->audit && p->episode)
+        audit_stretch(p, &(struct audit_view)AUDIT_VIEW(p->episode), is_last);
+}
+
 void freeze_end_episode(struct part *p)
 {
+    freeze_end_stretch(p, 1);
     if (!p->is_watched)
         class_events(p, CLASS_UNWATCHED);
     else if (!p->skips)
         class_events(p, CLASS_NEVER_STEADY);
     else
         class_events(p, p->is_ending ? CLASS_ENDING : CLASS_OBSERVED);
-    p->is_watched = 0;
+    p->is_watched = p->tells_acks = 0;
 }
 
 /* The end of a bin. Returns how long the partition is steady, 0: it is not. */
@@ -331,6 +362,7 @@ static int run_to(struct part *p, int64_t until)
 /* Freezes for @skip; thaws at once if that is over before the end of the round. */
 static int freeze(struct part *p, int64_t now, int64_t skip)
 {
+    freeze_end_stretch(p, 0);
     class_events(p, p->skips++ ? CLASS_OBSERVED : CLASS_TRANSIENT);
     p->is_ending = 0;
     p->frozen_at = now;

@@ -114,14 +114,14 @@ static uint32_t port_at(const struct part *p, uint32_t flow, uint32_t i)
     return p->path[p->tx[flow].path + i];
 }
 
-/* Alone on ports that were idle, and nothing can happen to it by chance. */
+/* Alone on ports that were idle, and nothing can happen to it by chance. Audits want episodes. */
 static int can_be_known(const struct part *p, uint32_t flow)
 {
     const struct sim *s = p->s;
     const struct flow_tx *t = &s->tx[flow];
 
-    return s->memo.lookup && p->flow_count == 1 && !p->swtch_count && !p->linger_count &&
-           !p->old_count && !calendar_count(&p->cal) && t->path_count == 1 &&
+    return s->memo.lookup && s->audit_share <= 0 && p->flow_count == 1 && !p->swtch_count &&
+           !p->linger_count && !p->old_count && !calendar_count(&p->cal) && t->path_count == 1 &&
            t->hops <= LIFE_PORTS_MAX && !s->any_loss && !s->cfg.event_count &&
            s->class_count == 2 && s->cfg.recovery != RECOVERY_SELECTIVE_REPEAT &&
            !s->cfg.hosts_forward && ack_is_beside(s->cfg.ack) &&

@@ -164,6 +164,7 @@ void part_fini(struct part *p)
     free(p->old);
     shard_fini(p);
     freeze_fini(p);
+    audit_fini(p);
     episode_fini(p);
     life_fini_part(p);
 }

@@ -229,6 +229,8 @@ void sender_on_ack(struct part *p, uint32_t row)
     }
     if (p->s->cc->on_ack)
         p->s->cc->on_ack(p, flow, cc_state_of(p->s, flow), &a);
+    if (__builtin_expect(p->tells_acks, 0))
+        freeze_on_ack(p, flow);
     pkt_free(p, row);
     nic_kick(p, t->port);
 }

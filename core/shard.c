@@ -383,7 +383,7 @@ static int can_shard(const struct part *p)
     const struct sim *s = p->s;
 
     if (p->order != ORDER_CANONICAL || s->cfg.rto_retries_max < 2 || p->may_stall ||
-        s->watch.wants_acks)
+        s->watch.wants_acks || s->audit_share > 0)
         return 0;
     if (s->memo.lookup && snapshot_can(p))
         return 0;

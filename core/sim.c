@@ -330,6 +330,16 @@ int sim_set_watch(struct sim *s, const struct watch_ops *w)
     return 0;
 }
 
+int sim_set_audit(struct sim *s, double share)
+{
+    if (s->started)
+        return WH_ERR_STATE;
+    if (!(share >= 0 && share <= 1))
+        return WH_ERR_INPUT;
+    s->audit_share = share;
+    return 0;
+}
+
 int sim_set_memo(struct sim *s, const struct memo_ops *m)
 {
     if (s->started)

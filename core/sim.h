@@ -87,6 +87,11 @@ int sim_set_probe(struct sim *s, const struct sim_probe *p) WH_MUST_CHECK;
 struct watch_ops;
 int sim_set_watch(struct sim *s, const struct watch_ops *w) WH_MUST_CHECK;
 
+/* sim_set_audit - @share (0..1) of the skips, drawn by the seed, is also executed: how far off they
+ * are is in sim_audit_stats. No influence on results. Before the run. Errors: WH_ERR_STATE,
+ * WH_ERR_INPUT (out of range). */
+int sim_set_audit(struct sim *s, double share) WH_MUST_CHECK;
+
 /* sim_set_memo - episodes that are known are not executed again; see memo_ops.h and memo/. As
  * sim_set_watch, but the order stays, and with ORDER_NS3 nothing is replayed. Results are the same
  * with and without. */
@@ -184,6 +189,22 @@ struct sim_skip_stats {
     uint64_t why[32]; /* by the watch's reason, at the ends of bins */
 };
 void sim_skip_stats(const struct sim *s, struct sim_skip_stats *out);
+/*
+ * What audits have found (sim_set_audit). The estimate: by how much, as a share, the mean
+ * completion time of the run is longer than with every packet executed; low and high are the ends
+ * of a 95 % interval. It holds what the sample leaves open and what chance does to flows that share
+ * ports.
+ */
+struct sim_audit_stats {
+    double share;              /* asked for */
+    uint64_t skips, audited;   /* of the run; audited ones */
+    uint64_t refused;          /* drawn, but with state out of reach */
+    uint64_t events;           /* executed for audits; in no other counter */
+    uint64_t hits, hits_wrong; /* from the memo, audited; of these, not what execution gives */
+    uint8_t has_estimate, has_bounds; /* something was audited; enough of it */
+    double error, low, high;
+};
+void sim_audit_stats(const struct sim *s, struct sim_audit_stats *out);
 /* What became of the episodes of partitions. All zero without a memo. */
 struct sim_memo_stats {
     uint64_t lookups, hits, coalesced; /* coalesced: another partition was executing it */

@@ -20,6 +20,7 @@
 #ifndef WH_SIM_INT_H
 #define WH_SIM_INT_H
 
+#include "audit.h"
 #include "calendar.h"
 #include "cc.h"
 #include "life.h"
@@ -293,6 +294,7 @@ struct part {
     struct episode *episode; /* what the watch is told */
     uint8_t is_fresh;        /* a control event has touched it: a new episode begins */
     uint8_t is_watched, is_ending, note_stop;
+    uint8_t tells_acks;           /* the watch wants to hear of them */
     uint32_t skips;               /* in this episode */
     int64_t frozen_at, frozen_ps; /* since when, for how long, local; 0: not frozen */
     uint64_t skips_ever;
@@ -300,6 +302,10 @@ struct part {
     uint64_t skipped_packets, skipped_hops;
     uint64_t mark, mark_bin; /* events when the present class, the present bin began */
     uint64_t class_events[CLASS_COUNT], why_events[WATCH_REASON_MAX];
+
+    /* audits: audit.c */
+    struct audit *audit; /* NULL: none yet */
+    struct audit_sums audited;
 
     /* replaying: episode.c */
     uint8_t episode_state;   /* enum episode_state */
@@ -429,7 +435,9 @@ struct sim {
     struct watch_ops watch; /* create is NULL: nothing is skipped */
     struct memo_ops memo;   /* lookup is NULL: nothing is replayed */
     uint8_t is_accelerated; /* either */
-    uint32_t *fresh;        /* shape: [fresh_count], partitions in EPISODE_NEW, and others */
+    double audit_share;     /* of skips and hits that are audited, 0..1 */
+    uint64_t audit_hits, audit_hits_wrong;
+    uint32_t *fresh; /* shape: [fresh_count], partitions in EPISODE_NEW, and others */
     uint32_t fresh_count, fresh_cap;
     uint32_t *leader; /* open addressing, partitions by the hash of their key; 0: free */
     uint32_t leader_count, leader_cap;
@@ -765,8 +773,12 @@ static inline struct cut_wire *cut_wire_of(const struct part *p, uint32_t port)
 struct episode;
 /* part_run_plain, but what is steady is skipped. */
 void freeze_run(struct part *p);
+/* After an acknowledgement of @flow, if the watch wants to hear of it (tells_acks). */
+void freeze_on_ack(struct part *p, uint32_t flow);
 /* A control event at @global_ps cuts the skip short. The partition is frozen. */
 void freeze_interrupt(struct part *p, int64_t global_ps);
+/* What was executed since the last skip is audited as far as it goes; @is_last: nothing follows. */
+void freeze_end_stretch(struct part *p, int is_last);
 /* Books the events of the episode that is over. */
 void freeze_end_episode(struct part *p);
 void freeze_fini(struct part *p);

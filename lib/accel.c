@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SNAPSHOT_FORMAT 1
+#define SNAPSHOT_FORMAT 2
 
 /* ---- the fingerprint ---- */
 
@@ -67,6 +67,8 @@ static int make_settings(const struct accel *a, const struct scenario *sc,
     fprintf(f, "snapshot %d\n", SNAPSHOT_FORMAT);
     print_config(f, c);
     print_steady(f, a);
+    if (a->audit_share > 0) /* what audits have found comes from the memo too */
+        fprintf(f, "audit %a\n", a->audit_share);
     for (uint32_t i = 0; i < sc->straggler_count; i++)
         fprintf(f, "straggler %u %a %" PRId64 "\n", sc->stragglers[i].host,
                 sc->stragglers[i].factor, sc->stragglers[i].delay_ps);
@@ -151,6 +153,9 @@ int accel_attach(struct accel *a, const struct accel_spec *spec, const struct sc
 {
     int rc = spec->has_steady ? attach_steady(a, spec, s, e) : 0;
 
+    a->audit_share = spec->audit_share;
+    if (!rc)
+        rc = sim_set_audit(s, spec->audit_share);
     if (!rc && spec->has_memo)
         rc = attach_memo(a, spec, sc, s, sink);
     return rc;

@@ -18,10 +18,12 @@ struct accel_spec {
     const char *memo_path;     /* of the store; NULL: none */
     uint64_t memo_bytes_max;   /* of the table; 0: the default */
     uint32_t threads;          /* of the simulation */
+    double audit_share;        /* of skips and hits that are audited, 0..1 */
 };
 
 struct accel {
     uint8_t has_steady, has_memo; /* what the simulation was given */
+    double audit_share;
     struct steady steady;
     struct memo *memo;
     char memo_path[1024]; /* "": no store is used */

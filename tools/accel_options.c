@@ -32,6 +32,7 @@ static const struct accel_row_text texts[ACCEL_ROWS] = {
     [ACCEL_NO_MEMO] = {"--no-memo", NULL},
     [ACCEL_SIZE] = {"--memo-size", "a size from 1MiB to 64TiB with unit, such as 1GiB"},
     [ACCEL_FILE] = {"--memo-file", "the path of a file"},
+    [ACCEL_AUDIT] = {"--audit", "a share from 0 to 100%, such as 5%"},
 };
 
 void accel_options_off(struct accel_options *o)
@@ -51,6 +52,16 @@ static int take_share(const char *text, double max, double *out)
     double v;
 
     if (units_parse_ratio(text, &v) || !(v > 0 && v <= max))
+        return WH_ERR_INPUT;
+    *out = v;
+    return 0;
+}
+
+static int take_audit(const char *text, double *out)
+{
+    double v;
+
+    if (units_parse_ratio(text, &v) || !(v >= 0 && v <= 1))
         return WH_ERR_INPUT;
     *out = v;
     return 0;
@@ -150,6 +161,8 @@ static int take_value(enum accel_row row, const char *value, struct accel_option
         return take_size(value, &o->memo_bytes_max);
     case ACCEL_FILE:
         return take_path(value, &o->memo_path);
+    case ACCEL_AUDIT:
+        return take_audit(value, &o->audit_share);
     case ACCEL_STEADY:
     case ACCEL_NO_STEADY:
         o->steady = row == ACCEL_STEADY ? ACCEL_ON : ACCEL_OFF;
@@ -174,7 +187,7 @@ int accel_parse(enum accel_row row, const char *value, struct accel_options *o, 
 #define BIT(row) (UINT32_C(1) << (row))
 #define OWN_BITS (BIT(ACCEL_WINDOW) | BIT(ACCEL_KAPPA) | BIT(ACCEL_EPS))
 #define PAPER_BITS (BIT(ACCEL_THETA) | BIT(ACCEL_SAMPLES))
-#define STEADY_BITS (OWN_BITS | PAPER_BITS | BIT(ACCEL_BUDGET) | BIT(ACCEL_RULE))
+#define STEADY_BITS (OWN_BITS | PAPER_BITS | BIT(ACCEL_BUDGET) | BIT(ACCEL_RULE) | BIT(ACCEL_AUDIT))
 #define MEMO_BITS (BIT(ACCEL_SIZE) | BIT(ACCEL_FILE))
 
 static int refuse_pair(const struct accel_options *o, uint32_t bits, const char *with,
@@ -221,4 +234,5 @@ void accel_resolve(const struct accel_options *o, const struct scenario *sc, str
     out->steady = o->spec;
     out->memo_path = o->memo_path;
     out->memo_bytes_max = (uint64_t)o->memo_bytes_max;
+    out->audit_share = o->audit_share;
 }

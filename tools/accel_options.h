@@ -20,7 +20,11 @@
     "  --memo-size BYTES      of the memo, in memory [1GiB]\n"
 
 #define ACCEL_FILE_HELP                                                                            \
-    "  --memo-file FILE       keep the memo in a file, for further runs; see wormhole memo\n"
+    "  --memo-file FILE       keep the memo in a file, for further runs; see wormhole memo\n"      \
+    "  --audit P              share of skips and of episodes from the memo that are also "         \
+    "executed, "                                                                                   \
+    "to\n"                                                                                         \
+    "                         estimate the error; results stay the same, 0..100%% [0]\n"
 
 /* Rows of a command's table of options. Those from ACCEL_FILE on are for commands that run once. */
 enum accel_row {
@@ -37,6 +41,7 @@ enum accel_row {
     ACCEL_NO_MEMO,
     ACCEL_SIZE,
     ACCEL_FILE,
+    ACCEL_AUDIT,
     ACCEL_ROWS,
     ACCEL_BENCH_ROWS = ACCEL_FILE
 };
@@ -58,7 +63,8 @@ enum accel_row {
     [(first) + ACCEL_SIZE] = {"memo-size", 1}
 #define ACCEL_OPTION_ROWS(first)                                                                   \
     ACCEL_BENCH_OPTION_ROWS(first),                                                                \
-    [(first) + ACCEL_FILE] = {"memo-file", 1}
+    [(first) + ACCEL_FILE] = {"memo-file", 1},                                                     \
+    [(first) + ACCEL_AUDIT] = {"audit", 1}
 /* clang-format on */
 
 enum accel_choice { ACCEL_BY_INPUT, ACCEL_OFF, ACCEL_ON };
@@ -68,7 +74,8 @@ struct accel_options {
     struct detect_spec spec; /* zeroes: the defaults */
     int64_t memo_bytes_max;  /* 0: the default */
     const char *memo_path;   /* NULL: none */
-    uint32_t given;          /* bit of each enum accel_row that was on the command line */
+    double audit_share;
+    uint32_t given; /* bit of each enum accel_row that was on the command line */
 };
 
 /* accel_options_off - neither skipping nor a memo, unless an option asks for one. */

@@ -153,6 +153,26 @@ json_t *output_memo_json(const struct run_record *r)
                      m.has_store ? r->accel->memo_path : NULL, "read_only", m.is_read_only);
 }
 
+/* Digits beyond these are no information. */
+static json_t *estimate_json(int is_there, double share)
+{
+    return is_there ? json_real(floor(share * 1e9 + 0.5) * 1e-9) : json_null();
+}
+
+json_t *output_audit_json(const struct run_record *r)
+{
+    struct sim_audit_stats a;
+
+    sim_audit_stats(r->s, &a);
+    return json_pack("{s:f, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:I}", "share", a.share,
+                     "skips", (json_int_t)a.skips, "audited", (json_int_t)a.audited, "refused",
+                     (json_int_t)a.refused, "executed_events", (json_int_t)a.events,
+                     "mean_fct_error", estimate_json(a.has_estimate, a.error), "low_95",
+                     estimate_json(a.has_bounds, a.low), "high_95",
+                     estimate_json(a.has_bounds, a.high), "hits", (json_int_t)a.hits, "hits_wrong",
+                     (json_int_t)a.hits_wrong);
+}
+
 /* ---- the table ---- */
 
 static void print_skipped(FILE *out, const struct run_record *r, const struct saved_hops *h)
@@ -183,6 +203,28 @@ static void print_replayed(FILE *out, const struct run_record *r, const struct s
                 m.is_read_only ? " (read-only)" : "");
 }
 
+static void print_audit(FILE *out, const struct run_record *r)
+{
+    struct sim_audit_stats a;
+
+    sim_audit_stats(r->s, &a);
+    if (!(a.share > 0))
+        return;
+    fprintf(out, "audit           %" PRIu64 " of %" PRIu64 " skips: ", a.audited, a.skips);
+    if (!a.has_estimate)
+        fprintf(out, "no estimate\n");
+    else if (!a.has_bounds)
+        fprintf(out, "mean FCT %+.4f %%, too few for an interval\n", 100 * a.error);
+    else
+        fprintf(out,
+                "mean FCT %+.4f %%, 95 %% from %+.4f to %+.4f %%; what chance does to it: "
+                "wormhole noise\n",
+                100 * a.error, 100 * a.low, 100 * a.high);
+    if (a.hits)
+        fprintf(out, "memo audit      %" PRIu64 " of %" PRIu64 " hits differ\n", a.hits_wrong,
+                a.hits);
+}
+
 void output_accel_table(FILE *out, const struct run_record *r)
 {
     const struct saved_hops h = output_saved_hops(r->s);
@@ -200,6 +242,7 @@ void output_accel_table(FILE *out, const struct run_record *r)
         print_skipped(out, r, &h);
     if (r->accel->has_memo)
         print_replayed(out, r, &h);
+    print_audit(out, r);
 }
 
 /* ---- --explain ---- */

@@ -9,10 +9,11 @@
 
 #include <jansson.h>
 
-/* output_skipping_json, output_memo_json - the objects "skipping" and "memo" of summary.json; NULL
- * without memory. */
+/* output_skipping_json, output_memo_json, output_audit_json - the objects "skipping", "memo" and
+ * "audit" of summary.json; NULL without memory. */
 json_t *output_skipping_json(const struct run_record *r);
 json_t *output_memo_json(const struct run_record *r);
+json_t *output_audit_json(const struct run_record *r);
 
 /* output_accel_table - a few lines for people; none if nothing was skipped or remembered. */
 void output_accel_table(FILE *out, const struct run_record *r);

@@ -105,7 +105,7 @@ static void put_dependent_keys(struct object root)
     static const char *const host[] = {
         "wall_s", "cpu_s", "events_per_s", "packet_hops_per_s", "peak_rss_bytes", "engine", NULL};
     static const char *const engine[] = {"events", NULL};
-    static const char *const memo[] = {"events", "memo", "skipping.executed_events",
+    static const char *const memo[] = {"events", "memo", "audit", "skipping.executed_events",
                                        "skipping.reasons", NULL};
 
     append_texts(root, "host_dependent_keys", host);
@@ -155,6 +155,7 @@ static void put_head(struct object root, const struct run_record *r)
     put_real(root, "simulated_s", (double)sim_now_ps(r->s) / (double)PS_PER_S);
     put(root, "skipping", output_skipping_json(r));
     put(root, "memo", output_memo_json(r));
+    put(root, "audit", output_audit_json(r));
 }
 
 static void put_workload(struct object root, const struct workload_figures *f)

@@ -164,6 +164,19 @@ static void report_left_out(const struct run_frame *f)
     }
 }
 
+/* The memo's fault, or that of what reads it: never to be overlooked. */
+static void report_wrong_hits(const struct run_frame *f)
+{
+    struct sim_audit_stats a;
+
+    sim_audit_stats(f->s, &a);
+    if (a.hits_wrong)
+        fprintf(f->err,
+                "wormhole: memo audit: %" PRIu64 " of %" PRIu64
+                " hits differ from what is executed; please report this\n",
+                a.hits_wrong, a.hits);
+}
+
 int run_frame_close(struct run_frame *f, struct run_record *record, struct err_info *e)
 {
     int rc;
@@ -174,5 +187,6 @@ int run_frame_close(struct run_frame *f, struct run_record *record, struct err_i
     if (rc)
         return rc;
     report_left_out(f);
+    report_wrong_hits(f);
     return out_close(&f->outputs, e);
 }

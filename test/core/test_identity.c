@@ -1,8 +1,8 @@
 /*
  * However a simulation is executed, its results are the same: the serial engine against partitions,
  * with and without a memo, on any number of threads; with skipping, any number of threads and a
- * memo give what one thread gives without; for random scenarios from fixed seeds and for more of
- * them by hand (WORMHOLE_IDENTITY_SEEDS=first:count).
+ * memo give what one thread gives without, and so do audits of either; for random scenarios from
+ * fixed seeds and for more of them by hand (WORMHOLE_IDENTITY_SEEDS=first:count).
  */
 #include "memo.h"
 #include "random_sim.h"
@@ -30,13 +30,14 @@ struct way {
     uint32_t threads;
     uint32_t shards; /* 1: none */
     int has_memo;
+    double audit; /* share */
 };
 
 struct outcome {
     uint64_t digest;
     struct sim_counters counters;
     uint32_t parts;
-    uint64_t replays, skips, windows;
+    uint64_t replays, skips, audits, hits, windows;
 };
 
 /* Adds a flow that depends on the one that ended. */
@@ -84,6 +85,7 @@ static void set_up(struct sim *s, const struct variant *v, const struct way *w, 
     struct memo_ops memo;
 
     cr_assert_eq(sim_set_engine(s, &engine), 0);
+    cr_assert_eq(sim_set_audit(s, w->audit), 0);
     if (v->reacts)
         sim_set_hooks(s, &hooks);
     if (v->skips) {
@@ -106,6 +108,7 @@ static struct outcome run_as(uint64_t seed, const struct variant *v, const struc
     struct sim_engine_stats stats;
     struct sim_memo_stats memo;
     struct sim_skip_stats skips;
+    struct sim_audit_stats audit;
     struct helpers h;
     struct outcome o;
 
@@ -114,9 +117,17 @@ static struct outcome run_as(uint64_t seed, const struct variant *v, const struc
     sim_engine_stats(s, &stats);
     sim_memo_stats(s, &memo);
     sim_skip_stats(s, &skips);
-    o = (struct outcome){fix_digest(s),    fix_counters(s),
-                         stats.parts_ever, memo.hits + memo.coalesced,
-                         skips.skips,      stats.shard_windows};
+    sim_audit_stats(s, &audit);
+    cr_assert_eq(audit.hits_wrong, 0, "seed %lu: %lu of %lu hits differ", (unsigned long)seed,
+                 (unsigned long)audit.hits_wrong, (unsigned long)audit.hits);
+    o = (struct outcome){.digest = fix_digest(s),
+                         .counters = fix_counters(s),
+                         .parts = stats.parts_ever,
+                         .replays = memo.hits + memo.coalesced,
+                         .skips = skips.skips,
+                         .audits = audit.audited,
+                         .hits = audit.hits,
+                         .windows = stats.shard_windows};
     o.counters.events = 0; /* of the engine, not of the network */
     sim_destroy(s);
     memo_destroy(h.memo);
@@ -126,30 +137,37 @@ static struct outcome run_as(uint64_t seed, const struct variant *v, const struc
 /* What a set of scenarios has seen at all. */
 struct seen {
     uint32_t parts;
-    uint64_t replays, skips, windows;
+    uint64_t replays, skips, audits, hits, windows;
 };
 
 static void compare(uint64_t seed, const struct variant *v, struct seen *seen)
 {
-    const struct way first = {v->skips ? ENGINE_PARTITIONED : ENGINE_SERIAL, 1, 1, 0};
+    const struct way first = {v->skips ? ENGINE_PARTITIONED : ENGINE_SERIAL, 1, 1, 0, 0};
     const struct outcome expected = run_as(seed, v, &first);
-    static const struct way ways[] = {{ENGINE_PARTITIONED, 1, 1, 0}, {ENGINE_PARTITIONED, 2, 1, 0},
-                                      {ENGINE_PARTITIONED, 3, 2, 0}, {ENGINE_PARTITIONED, 4, 0, 0},
-                                      {ENGINE_PARTITIONED, 8, 3, 0}, {ENGINE_PARTITIONED, 16, 0, 0},
-                                      {ENGINE_PARTITIONED, 1, 7, 0}, {ENGINE_PARTITIONED, 1, 0, 1},
-                                      {ENGINE_PARTITIONED, 4, 5, 1}};
+    static const struct way ways[] = {
+        {ENGINE_PARTITIONED, 1, 1, 0, 0}, {ENGINE_PARTITIONED, 2, 1, 0, 0},
+        {ENGINE_PARTITIONED, 3, 2, 0, 0}, {ENGINE_PARTITIONED, 4, 0, 0, 0},
+        {ENGINE_PARTITIONED, 8, 3, 0, 0}, {ENGINE_PARTITIONED, 16, 0, 0, 0},
+        {ENGINE_PARTITIONED, 1, 7, 0, 0}, {ENGINE_PARTITIONED, 1, 0, 1, 0},
+        {ENGINE_PARTITIONED, 4, 5, 1, 0}, {ENGINE_PARTITIONED, 1, 0, 0, 0.5},
+        {ENGINE_PARTITIONED, 4, 0, 1, 1},
+    };
 
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
         const struct outcome o = run_as(seed, v, &ways[i]);
 
-        cr_assert_eq(o.digest, expected.digest, "seed %lu: %u threads, %u shards, memo %d differ",
-                     (unsigned long)seed, ways[i].threads, ways[i].shards, ways[i].has_memo);
+        cr_assert_eq(
+            o.digest, expected.digest, "seed %lu: %u threads, %u shards, memo %d, audit %g differ",
+            (unsigned long)seed, ways[i].threads, ways[i].shards, ways[i].has_memo, ways[i].audit);
         cr_assert(!memcmp(&o.counters, &expected.counters, sizeof o.counters),
-                  "seed %lu: counters of %u threads, %u shards, memo %d differ",
-                  (unsigned long)seed, ways[i].threads, ways[i].shards, ways[i].has_memo);
+                  "seed %lu: counters of %u threads, %u shards, memo %d, audit %g differ",
+                  (unsigned long)seed, ways[i].threads, ways[i].shards, ways[i].has_memo,
+                  ways[i].audit);
         seen->parts += o.parts > 1;
         seen->replays += o.replays;
         seen->skips += o.skips;
+        seen->audits += o.audits;
+        seen->hits += o.hits;
         seen->windows += o.windows;
     }
 }
@@ -168,7 +186,8 @@ static void compare_all(uint64_t first, const struct variant *v)
     cr_assert(by_hand || seen.replays > 0 || !v->reacts || v->kind.has_loss || v->kind.has_events,
               "nothing is replayed");
     cr_assert(by_hand || seen.windows > 1000, "%lu windows of shards", (unsigned long)seen.windows);
-    cr_assert(by_hand || seen.skips > 0 || !v->skips, "nothing is skipped");
+    cr_assert(by_hand || (seen.skips > 0 && seen.audits > 0) || !v->skips, "nothing is skipped");
+    cr_assert(by_hand || seen.hits > 0 || !seen.replays, "no hit is audited");
 }
 
 Test(identity, of_flows_known_in_advance)

@@ -141,6 +141,32 @@ Test(skip, a_long_hpcc_flow_is_watched_until_its_start_is_forgotten)
     cr_assert_leq(error, 0.0005, "off by %g", error);
 }
 
+/* The paper's rule looks at nothing but rates after acknowledgements: it has to be told of them. */
+Test(skip, the_papers_rule_skips_a_lone_flow)
+{
+    const struct detect_spec spec = {
+        .rule = DETECT_RULE_PAPER, .theta = 0.05, .paper_samples = 200};
+    double fct[2];
+
+    for (int skips = 0; skips < 2; skips++) {
+        const struct sim_config c = config(CC_DCTCP);
+        struct sim *s = fix_sim(fix_star(2, 100 * GBPS, PS_PER_US), &c);
+        struct watch_ops watch;
+        struct steady rule;
+
+        fix_flow(s, 0, 1, 10 * MB, 0);
+        cr_assert_eq(steady_init(&rule, &c, &spec, NULL), 0);
+        steady_ops(&rule, &watch);
+        if (skips)
+            cr_assert_eq(sim_set_watch(s, &watch), 0);
+        fix_run(s);
+        cr_assert(!skips || skip_stats(s).skipped_packets > 5000);
+        fct[skips] = (double)fix_fct(s, 0);
+        sim_destroy(s);
+    }
+    cr_assert_float_eq(fct[1] / fct[0], 1, 0.01, "%g and %g ps", fct[1], fct[0]);
+}
+
 /* ---- hidden state ---- */
 
 /* Nothing is skipped while one flow is left. */

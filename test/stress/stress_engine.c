@@ -5,8 +5,8 @@
  * partitions, which flows between racks join and which come apart again. Hooks add flows. Every
  * round of two partitions or more is shared, worth it or not, so that what is handed from thread to
  * thread between rounds is handed on as often as can be. A digest of all results must be that of
- * the serial engine; where steady partitions are skipped and episodes replayed, that of one thread
- * without a memo.
+ * the serial engine; where steady partitions are skipped, episodes replayed and both audited, that
+ * of one thread without a memo and audits.
  * Usage: stress_engine [factor on the number of simulations]
  */
 #include "memo.h"
@@ -104,6 +104,7 @@ static void accelerate(struct sim *s, uint32_t threads, int has_memo, struct hel
     check(!steady_init(&h->steady, sim_config(s), &spec, NULL), "no detector");
     steady_ops(&h->steady, &watch);
     check(!sim_set_watch(s, &watch), "the detector is refused");
+    check(!sim_set_audit(s, has_memo ? 0.7 : 0), "audits are refused");
     if (!has_memo)
         return;
     check(!memo_create(&h->memo, &o, NULL), "no memo");

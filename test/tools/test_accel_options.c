@@ -48,6 +48,10 @@ Test(accel_options, values_are_taken)
     cr_expect_eq(o.memo_bytes_max, INT64_C(64) << 20);
     cr_expect_eq(parse(&o, ACCEL_FILE, "m.memo"), 0);
     cr_expect_str_eq(o.memo_path, "m.memo");
+    cr_expect_eq(parse(&o, ACCEL_AUDIT, "0%"), 0);
+    cr_expect_float_eq(o.audit_share, 0, 1e-12);
+    cr_expect_eq(parse(&o, ACCEL_AUDIT, "100%"), 0);
+    cr_expect_float_eq(o.audit_share, 1, 1e-12);
     cr_expect_eq(parse(&o, ACCEL_MEMO, "off"), 0);
     cr_expect_eq(o.memo, ACCEL_OFF);
     cr_expect_eq(parse(&o, ACCEL_MEMO, "exact"), 0);
@@ -69,7 +73,8 @@ Test(accel_options, other_values_are_refused_and_change_nothing)
                 {ACCEL_KAPPA, "-1"},    {ACCEL_EPS, "0"},       {ACCEL_EPS, "60%"},
                 {ACCEL_MEMO, "fcg"},    {ACCEL_MEMO, ""},       {ACCEL_SIZE, "1000000"},
                 {ACCEL_SIZE, "1KiB"},   {ACCEL_SIZE, "0"},      {ACCEL_SIZE, "1000TiB"},
-                {ACCEL_FILE, ""}};
+                {ACCEL_FILE, ""},       {ACCEL_AUDIT, "101%"},  {ACCEL_AUDIT, "-1%"},
+                {ACCEL_AUDIT, "nan"},   {ACCEL_AUDIT, "all"},   {ACCEL_AUDIT, ""}};
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct accel_options o = {.steady = ACCEL_BY_INPUT};
@@ -85,7 +90,7 @@ Test(accel_options, other_values_are_refused_and_change_nothing)
 static const char *const good[ACCEL_ROWS] = {
     [ACCEL_BUDGET] = "1%",  [ACCEL_RULE] = "paper", [ACCEL_THETA] = "5%", [ACCEL_SAMPLES] = "10",
     [ACCEL_WINDOW] = "1ms", [ACCEL_KAPPA] = "3",    [ACCEL_EPS] = "1%",   [ACCEL_MEMO] = "off",
-    [ACCEL_SIZE] = "1GiB",  [ACCEL_FILE] = "m"};
+    [ACCEL_SIZE] = "1GiB",  [ACCEL_FILE] = "m",     [ACCEL_AUDIT] = "5%"};
 
 Test(accel_options, what_would_have_no_effect_is_refused)
 {
@@ -101,6 +106,8 @@ Test(accel_options, what_would_have_no_effect_is_refused)
         {{ACCEL_WINDOW, ACCEL_KAPPA, ACCEL_EPS}, 3, 1},
         {{ACCEL_NO_STEADY, ACCEL_BUDGET}, 2, 0},
         {{ACCEL_NO_STEADY, ACCEL_STEADY, ACCEL_BUDGET}, 3, 1},
+        {{ACCEL_NO_STEADY, ACCEL_AUDIT}, 2, 0},
+        {{ACCEL_RULE, ACCEL_THETA, ACCEL_AUDIT}, 3, 1},
         {{ACCEL_NO_STEADY, ACCEL_SIZE}, 2, 1},
         {{ACCEL_NO_MEMO, ACCEL_FILE}, 2, 0},
         {{ACCEL_SIZE, ACCEL_MEMO}, 2, 0},

@@ -1,0 +1,367 @@
+/*
+ * bench_audit.c - is what audits say of the error of skipping true?
+ *
+ * Random scenarios, one a seed: star, dumbbell, leaf-spine or fat tree, 25 to 400 Gb/s, any
+ * congestion control, incasts, permutations or random pairs of flows of 1 to 60 MB that start
+ * together or not; those in which nothing is skipped are left out. Each runs without skipping, with
+ * it and with audits, and disturbed without skipping (perturb.h), for the noise floor. What is
+ * counted: how often the error of the mean FCT lies inside of the audit's 95 % interval.
+ *
+ *   skips, audited   of the run
+ *   skipped_pct      of the time of flows
+ *   error            of the mean FCT, per cent of that without skipping
+ *   estimate         what the audit takes it for
+ *   low, high        the ends of its interval; of no interval 0
+ *   floor            largest change of the mean FCT in the disturbed runs, magnitude
+ *   cost             events executed for audits, per event of the run without skipping
+ *   inside           yes or NO; none: too little was audited for an interval
+ *
+ *   bench_audit [--first SEED] [--count N] [--audit SHARE] [--runs N] [--summary] [--require N]
+ *     --count: scenarios; --runs: disturbed ones; --summary: no rows of single scenarios;
+ *     --require: exit code 1 if fewer are inside
+ */
+#include "measure.h"
+#include "perturb.h"
+#include "rng.h"
+#include "scenario.h"
+#include "steady.h"
+#include "topogen.h"
+#include "units.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define GBPS INT64_C(1000000000)
+#define MBPS INT64_C(1000000)
+#define MB INT64_C(1000000)
+#define FLOWS_MAX 24u
+#define RUNS_MAX 32u
+#define CONTENDED_HALF 5e-4
+
+/* ---- scenarios ---- */
+
+struct draws {
+    uint64_t seed, count;
+};
+
+static uint32_t below(struct draws *d, uint32_t bound)
+{
+    return rng_below(rng_u64(d->seed, 81, d->count++), bound);
+}
+
+static int64_t pick(struct draws *d, const int64_t *values, uint32_t count)
+{
+    return values[below(d, count)];
+}
+#define PICK(d, ...)                                                                               \
+    pick(d, (const int64_t[]){__VA_ARGS__},                                                        \
+         sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t))
+
+static void draw_config(struct draws *d, struct sim_config *c)
+{
+    static const enum cc_kind kinds[] = {CC_HPCC, CC_DCQCN, CC_TIMELY, CC_DCTCP, CC_SWIFT};
+
+    c->cc = kinds[below(d, 5)];
+    config_ecn_defaults(c);
+    c->has_window = c->cc != CC_DCQCN && c->cc != CC_TIMELY;
+    c->hpcc.ai_bps = PICK(d, 40, 400) * MBPS;
+    c->ack = (enum ack_mode)PICK(d, ACK_PRIORITY, ACK_PRIORITY, ACK_BYPASS, ACK_CHARGED);
+    c->seed = d->seed;
+}
+
+static int draw_net(struct draws *d, struct topo **out, struct err_info *e)
+{
+    static const enum topo_kind kinds[] = {TOPO_SINGLE_SWITCH, TOPO_DUMBBELL, TOPO_LEAF_SPINE,
+                                           TOPO_FAT_TREE};
+    struct topo_spec spec;
+
+    topo_spec_init(&spec, kinds[below(d, 4)]);
+    spec.host_link = (struct link_class){PICK(d, 25, 100, 100, 400) * GBPS,
+                                         PICK(d, 500, 1000, 5000) * PS_PER_NS, 0};
+    spec.k = 4;
+    spec.hosts = spec.kind == TOPO_LEAF_SPINE ? 0 : 2 * (1 + below(d, 5));
+    spec.leaves = 2 + below(d, 2);
+    spec.hosts_per_leaf = 2 + below(d, 2);
+    spec.spines = 1 + below(d, 2);
+    if (spec.kind == TOPO_FAT_TREE)
+        spec.hosts = 0;
+    return topo_generate(&spec, out, e);
+}
+
+enum pattern { INCAST, SHIFT, PAIRS, PATTERN_COUNT };
+
+static int draw_flows(struct draws *d, struct scenario *sc)
+{
+    const uint32_t hosts = sc->topo->host_count;
+    const enum pattern pattern = (enum pattern)below(d, PATTERN_COUNT);
+    const uint32_t count = 1 + below(d, hosts < 9 ? hosts : 9);
+    const int64_t bytes = PICK(d, 1, 3, 10, 30) * MB;
+    const int64_t stagger_us = PICK(d, 0, 0, 20, 300);
+    const int is_mixed = below(d, 3) == 0;
+    int rc = 0;
+
+    for (uint32_t i = 0; !rc && i < count; i++) {
+        struct flow_spec f = {.start_ps = (int64_t)(i * (uint64_t)stagger_us) * PS_PER_US,
+                              .bytes = is_mixed ? bytes * (1 + below(d, 4)) / 2 : bytes,
+                              .dport = 100,
+                              .prio = 3};
+
+        f.src = pattern == PAIRS ? below(d, hosts) : i % hosts;
+        if (pattern == INCAST)
+            f.src = 1 + i % (hosts - 1);
+        f.dst = pattern == INCAST  ? 0
+                : pattern == SHIFT ? (f.src + hosts / 2) % hosts
+                                   : (f.src + 1 + below(d, hosts - 1)) % hosts;
+        rc = scenario_add_flow(sc, &f);
+    }
+    return rc;
+}
+
+static int build(uint64_t seed, struct scenario *sc, struct err_info *e)
+{
+    struct draws d = {seed, 0};
+    int rc;
+
+    scenario_init(sc);
+    draw_config(&d, &sc->cfg);
+    rc = draw_net(&d, &sc->topo, e);
+    return rc ? rc : draw_flows(&d, sc);
+}
+
+/* ---- runs ---- */
+
+struct options {
+    uint64_t first;
+    uint32_t count, runs, required;
+    double share;
+    int is_summary;
+};
+
+struct run {
+    uint64_t seed;
+    uint32_t disturbance; /* 0: none */
+    int skips;
+    double share; /* audited */
+};
+
+struct outcome {
+    double mean_s, sum_s, events, cpu_s;
+    uint32_t flows;
+    enum cc_kind cc;
+    struct sim_skip_stats skip;
+    struct sim_audit_stats audit;
+};
+
+static void look(const struct sim *s, struct outcome *o)
+{
+    struct sim_counters c;
+
+    sim_counters(s, &c);
+    sim_skip_stats(s, &o->skip);
+    sim_audit_stats(s, &o->audit);
+    o->events = (double)c.events;
+    o->flows = sim_flow_count(s);
+    o->cc = sim_config(s)->cc;
+    for (uint32_t i = 0; i < o->flows; i++) {
+        const struct flow_result *r = sim_flow_result(s, i);
+
+        check(r->state == FLOW_DONE, "flow %u is unfinished", i);
+        o->sum_s += (double)(r->end_ps - r->start_ps) * 1e-12;
+    }
+    o->mean_s = o->sum_s / o->flows;
+}
+
+static int set_skipping(const struct run *r, struct sim *s, struct steady *rule, struct err_info *e)
+{
+    struct watch_ops watch;
+    int rc = steady_init(rule, sim_config(s), &(struct detect_spec){.cc = CC_NONE}, e);
+
+    if (rc)
+        return rc;
+    steady_ops(rule, &watch);
+    rc = sim_set_watch(s, &watch);
+    return rc ? rc : sim_set_audit(s, r->share);
+}
+
+static int run_once(const struct run *r, struct outcome *o, struct err_info *e)
+{
+    struct scenario sc;
+    struct steady rule;
+    struct sim *s = NULL;
+    int rc = build(r->seed, &sc, e);
+
+    *o = (struct outcome){.flows = 0};
+    if (!rc) {
+        const struct perturb p = perturb_of(&sc, r->disturbance);
+
+        perturb_scenario(&p, &sc);
+        rc = scenario_make_sim(&sc, NULL, &s, e);
+    }
+    if (!rc && r->skips)
+        rc = set_skipping(r, s, &rule, e);
+    o->cpu_s = measure_cpu_s();
+    if (!rc)
+        rc = sim_run(s, TIME_NEVER);
+    o->cpu_s = measure_cpu_s() - o->cpu_s;
+    if (!rc)
+        look(s, o);
+    sim_destroy(s);
+    scenario_fini(&sc);
+    return rc;
+}
+
+/* ---- rows ---- */
+
+struct tally {
+    uint32_t scenarios, bounded, inside, contended, contended_inside;
+    double *half, *floor; /* of contended ones, per cent; shape: [contended] */
+};
+
+/* Flows alone: an audit finds no chance in them. */
+static int is_contended(const struct sim_audit_stats *a, double floor)
+{
+    return a->high - a->low > 2 * CONTENDED_HALF || floor > CONTENDED_HALF;
+}
+
+static void note(struct tally *t, const struct sim_audit_stats *a, double floor, int is_inside)
+{
+    t->scenarios++;
+    t->bounded += a->has_bounds;
+    t->inside += (uint32_t)is_inside;
+    if (!a->has_bounds || !is_contended(a, floor))
+        return;
+    t->half[t->contended] = 50 * (a->high - a->low);
+    t->floor[t->contended++] = 100 * floor;
+    t->contended_inside += (uint32_t)is_inside;
+}
+
+static int measure(struct report *r, const struct options *o, uint64_t seed, struct tally *t,
+                   struct err_info *e)
+{
+    struct outcome plain, skip, other;
+    double floor = 0, error;
+    int is_inside;
+    const char *verdict;
+    char name[32];
+    int rc = run_once(&(struct run){.seed = seed, .skips = 1, .share = o->share}, &skip, e);
+
+    if (rc || !skip.skip.skips)
+        return rc;
+    rc = run_once(&(struct run){.seed = seed}, &plain, e);
+    for (uint32_t i = 1; !rc && i <= o->runs; i++) {
+        rc = run_once(&(struct run){.seed = seed, .disturbance = i}, &other, e);
+        if (!rc && fabs(other.mean_s / plain.mean_s - 1) > floor)
+            floor = fabs(other.mean_s / plain.mean_s - 1);
+    }
+    if (rc)
+        return rc;
+    error = skip.mean_s / plain.mean_s - 1;
+    is_inside = skip.audit.has_bounds && error >= skip.audit.low && error <= skip.audit.high;
+    note(t, &skip.audit, floor, is_inside);
+    if (o->is_summary)
+        return 0;
+    verdict = is_inside ? "yes" : skip.audit.has_bounds ? "NO" : "none";
+    snprintf(name, sizeof name, "%lu", (unsigned long)seed);
+    report_text(r, "seed", name);
+    report_text(r, "cc", config_cc_name(skip.cc));
+    report_number(r, "flows", skip.flows);
+    report_number(r, "skips", (double)skip.skip.skips);
+    report_number(r, "audited", (double)skip.audit.audited);
+    report_number(r, "skipped_pct", 100 * skip.skip.skipped_flow_s / skip.skip.flow_s);
+    report_number(r, "fct_us", 1e6 * plain.mean_s);
+    report_number(r, "error", 100 * error);
+    report_number(r, "estimate", 100 * skip.audit.error);
+    report_number(r, "low", 100 * skip.audit.low);
+    report_number(r, "high", 100 * skip.audit.high);
+    report_number(r, "floor", 100 * floor);
+    report_number(r, "cost", (double)skip.audit.events / plain.events);
+    report_text(r, "inside", verdict);
+    report_row(r);
+    return 0;
+}
+
+/* ---- options ---- */
+
+static int parse_option(const char *key, const char *value, struct options *o)
+{
+    char *end;
+    const double x = strtod(value, &end);
+
+    if (*end || end == value || !(x >= 0 && x <= 1e9))
+        return WH_ERR_INPUT;
+    if (!strcmp(key, "--first"))
+        o->first = (uint64_t)x;
+    else if (!strcmp(key, "--count"))
+        o->count = (uint32_t)x;
+    else if (!strcmp(key, "--require"))
+        o->required = (uint32_t)x;
+    else if (!strcmp(key, "--runs") && x <= RUNS_MAX)
+        o->runs = (uint32_t)x;
+    else if (!strcmp(key, "--audit") && x <= 1)
+        o->share = x;
+    else
+        return WH_ERR_INPUT;
+    return 0;
+}
+
+static int parse_options(int argc, char **argv, struct options *o)
+{
+    for (int i = 1; i < argc; i++) {
+        if (!strcmp(argv[i], "--summary"))
+            o->is_summary = 1;
+        else if (i + 1 < argc && !parse_option(argv[i], argv[i + 1], o))
+            i++;
+        else
+            return measure_unknown(argv[i],
+                                   "bench_audit [--first SEED] [--count N] [--audit SHARE] "
+                                   "[--runs N] [--summary] [--require N]");
+    }
+    return 0;
+}
+
+static void say(const struct measure_options *o, struct tally *t)
+{
+    struct spread half = {0, 0, 0}, floor = {0, 0, 0};
+
+    if (t->contended) {
+        half = measure_spread(t->half, t->contended);
+        floor = measure_spread(t->floor, t->contended);
+    }
+    if (!o->json)
+        printf("inside: %u of %u with an interval, of %u; where flows contend %u of %u, half of "
+               "the interval %.2g %%, noise floor %.2g %% (medians)\n",
+               t->inside, t->bounded, t->scenarios, t->contended_inside, t->contended, half.median,
+               floor.median);
+    free(t->half);
+    free(t->floor);
+}
+
+int main(int argc, char **argv)
+{
+    struct options own = {.first = 1, .count = 100, .runs = 3, .share = 1};
+    struct measure_options o;
+    struct err_info e = {.text = ""};
+    struct tally t = {.scenarios = 0};
+    struct report r;
+    int rc = 0;
+
+    if (measure_parse(&o, &argc, argv))
+        return 2;
+    if (o.quick)
+        own.count = 5;
+    if (parse_options(argc, argv, &own))
+        return 2;
+    t.half = calloc(own.count + 1, sizeof *t.half);
+    t.floor = calloc(own.count + 1, sizeof *t.floor);
+    check(t.half && t.floor, "out of memory for %u scenarios", own.count);
+    report_begin(&r, "audit", &o);
+    for (uint64_t seed = own.first; !rc && t.scenarios < own.count; seed++)
+        rc = measure(&r, &own, seed, &t, &e);
+    report_end(&r);
+    say(&o, &t);
+    if (rc)
+        fprintf(stderr, "bench_audit: %s\n", e.text[0] ? e.text : err_text(rc));
+    return rc == WH_ERR_INPUT ? 2 : rc || t.inside < own.required;
+}

@@ -1,0 +1,70 @@
+# --audit: it changes nothing but its own figures, and its interval holds the true error on fixed
+# random scenarios (bench/bench_audit.c), most of the time.
+. "$(dirname "$0")/helpers.bash"
+: "${WH_SOURCE_DIR:?the source tree}" "${WH_BINARY_DIR:?the build tree}"
+examples=$WH_SOURCE_DIR/examples
+
+cat >incast.yaml <<'YAML'
+name: incast
+topology: {kind: single-switch, hosts: 5}
+congestion_control: {kind: dctcp}
+flows:
+  - {pattern: incast, dst: 4, bytes: 20MB}
+YAML
+cp "$examples/gpt-7b-64.yaml" .
+
+# summary DIR - without what depends on the host, and without the audit.
+summary() {
+    python3 - "$1/summary.json" <<'PY'
+import json, sys
+j = json.load(open(sys.argv[1]))
+for key in j["host_dependent_keys"] + ["audit"]:
+    j.pop(key, None)
+print(json.dumps(j))
+PY
+}
+
+for s in incast gpt-7b-64; do
+    expect 0 "$WORMHOLE" run $s.yaml -o $s-0 --quiet
+    for n in 1 4; do
+        expect 0 "$WORMHOLE" run $s.yaml -o $s-$n --audit 100% --threads $n
+        says stdout "audit           "
+        cmp $s-$n/fct.csv $s-0/fct.csv || fail "$s: an audit changes results, $n threads"
+        is "$(summary $s-$n)" "$(summary $s-0)" "$s: summary, $n threads"
+    done
+    is "$(json $s-4/summary.json "j['audit']")" "$(json $s-1/summary.json "j['audit']")" "$s: threads"
+done
+says stdout "memo audit      0 of"
+is "$(json incast-0/summary.json "list(j['audit'].values())[:1] + list(j['audit'].values())[2:]")" \
+    "[0.0, 0, 0, 0, None, None, None, 0, 0]" "no audit"
+python3 - <<'PY' || fail "figures of audits do not hold together"
+import json
+for s in ("incast", "gpt-7b-64"):
+    j = json.load(open(f"{s}-1/summary.json"))
+    a = j["audit"]
+    assert a["share"] == 1 and a["skips"] == j["skipping"]["skips"] == a["audited"] > 0, s
+    assert a["refused"] == a["hits_wrong"] == 0 and a["executed_events"] > 0, s
+    assert a["low_95"] < a["mean_fct_error"] < a["high_95"], s
+    assert a["high_95"] - a["low_95"] < 0.02, s
+assert a["hits"] > 500
+PY
+
+# Part of them; and what has no effect.
+expect 0 "$WORMHOLE" run gpt-7b-64.yaml -o part --audit 10% --no-memo
+cmp part/fct.csv gpt-7b-64-0/fct.csv || fail "an audit of a part changes results"
+is "$(json part/summary.json "0 < j['audit']['audited'] < 0.3 * j['audit']['skips']")" True "a tenth"
+expect 2 "$WORMHOLE" run incast.yaml -o x --audit 10% --no-steady
+says stderr "found --audit with --no-steady"
+expect 2 "$WORMHOLE" run incast.yaml -o x --audit 101%
+says stderr "a share from 0 to 100%"
+
+# The memo's file keeps what audits have found.
+for run in cold warm; do
+    expect 0 "$WORMHOLE" run gpt-7b-64.yaml -o $run --audit 100% --memo-file m.memo --quiet
+done
+is "$(json warm/summary.json "j['audit']['audited'], j['audit']['mean_fct_error'], j['audit']['low_95']")" \
+    "$(json cold/summary.json "j['audit']['audited'], j['audit']['mean_fct_error'], j['audit']['low_95']")" "warm"
+
+# 95 of 100 are to be expected; 27 of 32 are fewer than that only once in a few hundred draws.
+expect 0 "$WH_BINARY_DIR/bench/bench_audit" --first 9001 --count 32 --runs 0 --summary --require 27
+says stdout "inside: "
