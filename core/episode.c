@@ -15,35 +15,13 @@
  * All of it happens in the order of the list of partitions, by the coordinator, so that no hit
  * depends on timing; and hits are exact, so results are the same with and without.
  */
+#include "episode_int.h"
 #include "sim_int.h"
 #include "snapshot.h"
 #include "units.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Counters that an episode moves. */
-struct moved {
-    int64_t global_ps, local_ps; /* duration; local: without skips */
-    uint64_t packet_hops, data_packets, ack_packets, nack_packets, cnp_echoes, marks, rate_cuts,
-        timeouts, retx_packets;
-    uint64_t skipped_packets, skipped_hops, skips;
-    double skipped_flow_s;
-    uint32_t note_count, pad;
-};
-
-struct moved_flow {
-    int64_t base;
-    uint64_t cnps;
-};
-
-struct moved_port {
-    uint64_t tx_total_bytes, tx_packets, marks, q_max;
-};
-
-struct moved_note {
-    uint32_t rank, what;
-};
 
 /* What a leader remembers of the beginning. */
 struct record {
@@ -60,7 +38,7 @@ struct record {
 
 /* ---- counters ---- */
 
-static struct moved counters_of(const struct part *p)
+struct moved episode__counters(const struct part *p)
 {
     return (struct moved){
         .global_ps = p->now + p->offset,
@@ -81,7 +59,7 @@ static struct moved counters_of(const struct part *p)
     };
 }
 
-static struct moved since(const struct moved *now, const struct moved *then)
+struct moved episode__since(const struct moved *now, const struct moved *then)
 {
     return (struct moved){
         .global_ps = now->global_ps - then->global_ps,
@@ -102,7 +80,7 @@ static struct moved since(const struct moved *now, const struct moved *then)
     };
 }
 
-static void move_counters(struct part *p, const struct moved *m)
+void episode__move_counters(struct part *p, const struct moved *m)
 {
     p->replayed_hops += m->packet_hops;
     p->data_packets += m->data_packets;
@@ -121,33 +99,45 @@ static void move_counters(struct part *p, const struct moved *m)
 
 /* ---- leaders that are under way, by key ---- */
 
-static int is_same_key(const struct record *r, uint64_t hash, const struct bytes *key)
+static uint64_t leader_hash(const struct part *p, const struct bytes **key)
 {
-    return r->hash == hash && r->key.count == key->count && !memcmp(r->key.at, key->at, key->count);
+    if (p->s->memo.lens == MEMO_FCG)
+        return stage_leader_key(p, key);
+    *key = &p->record->key;
+    return p->record->hash;
 }
 
-static struct part *find_leader(const struct sim *s, uint64_t hash, const struct bytes *key)
+static int is_same_key(const struct part *p, uint64_t hash, const struct bytes *key)
+{
+    const struct bytes *own;
+
+    return leader_hash(p, &own) == hash && own->count == key->count &&
+           !memcmp(own->at, key->at, key->count);
+}
+
+struct part *episode__find_leader(const struct sim *s, uint64_t hash, const struct bytes *key)
 {
     uint32_t i;
 
     if (!s->leader_cap)
         return NULL;
     for (i = (uint32_t)hash & (s->leader_cap - 1); s->leader[i]; i = (i + 1) & (s->leader_cap - 1))
-        if (is_same_key(s->parts[s->leader[i]]->record, hash, key))
+        if (is_same_key(s->parts[s->leader[i]], hash, key))
             return s->parts[s->leader[i]];
     return NULL;
 }
 
 static void put_leader(struct sim *s, uint32_t id)
 {
-    uint32_t i = (uint32_t)s->parts[id]->record->hash & (s->leader_cap - 1);
+    const struct bytes *key;
+    uint32_t i = (uint32_t)leader_hash(s->parts[id], &key) & (s->leader_cap - 1);
 
     while (s->leader[i])
         i = (i + 1) & (s->leader_cap - 1);
     s->leader[i] = id;
 }
 
-static void add_leader(struct sim *s, const struct part *p)
+void episode__add_leader(struct sim *s, const struct part *p)
 {
     if (2 * (s->leader_count + 1) > s->leader_cap) {
         const uint32_t old_cap = s->leader_cap;
@@ -166,10 +156,11 @@ static void add_leader(struct sim *s, const struct part *p)
 }
 
 /* Closes the gap, as open addressing wants it. */
-static void remove_leader(struct sim *s, const struct part *p)
+void episode__remove_leader(struct sim *s, const struct part *p)
 {
     const uint32_t mask = s->leader_cap - 1;
-    uint32_t i = (uint32_t)p->record->hash & mask, k;
+    const struct bytes *key;
+    uint32_t i = (uint32_t)leader_hash(p, &key) & mask, k;
 
     while (s->leader[i] != p->id)
         i = (i + 1) & mask;
@@ -198,7 +189,7 @@ static void remember(struct part *p, const struct snapshot_map *m)
         r->port = realloc(r->port, r->port_cap * sizeof *r->port);
     }
     check(r->flow && r->port, "out of memory for an episode of %u flows", m->flow_count);
-    r->at = counters_of(p);
+    r->at = episode__counters(p);
     for (uint32_t i = 0; i < m->flow_count; i++)
         r->flow[i] = (struct moved_flow){p->tx[m->flow[i]].base, p->tx[m->flow[i]].cnps};
     for (uint32_t i = 0; i < m->port_count; i++) {
@@ -209,8 +200,7 @@ static void remember(struct part *p, const struct snapshot_map *m)
     }
 }
 
-/* INT stamps can only be moved by whole ns. */
-static int64_t base_of(const struct part *p, int64_t local_ps)
+int64_t episode__base(const struct part *p, int64_t local_ps)
 {
     return p->int_rec ? local_ps / PS_PER_NS * PS_PER_NS : local_ps;
 }
@@ -252,7 +242,7 @@ static void lead(struct part *p, const struct snapshot_map *m, uint64_t hash,
     p->episode_state = EPISODE_LEADS;
     r->has_followers = (uint8_t)can_be_followed;
     if (can_be_followed)
-        add_leader(p->s, p);
+        episode__add_leader(p->s, p);
 }
 
 static struct memo_value lookup_named(struct part *p, const struct snapshot_map *m,
@@ -277,7 +267,7 @@ static struct memo_value lookup_named(struct part *p, const struct snapshot_map 
 #define VAIN_TRIES 1024u
 #define VAIN_PAUSE 15u
 
-static int is_in_vain(struct part *p)
+int episode__is_in_vain(struct part *p)
 {
     struct sim *s = p->s;
 
@@ -303,13 +293,13 @@ static void begin(struct part *p)
     const struct part *leader;
     uint64_t hash;
 
-    if (!snapshot_can(p) || is_in_vain(p)) {
+    if (!snapshot_can(p) || episode__is_in_vain(p)) {
         s->memo_declined++;
         return;
     }
     key->count = 0;
     snapshot_map(p, &m);
-    snapshot_save(p, &m, base_of(p, p->now), 1, key);
+    snapshot_save(p, &m, episode__base(p, p->now), 1, key);
     s->memo_lookups++;
     hash = s->memo.hash(key->at, key->count);
     p->known = s->memo.lookup(s->memo.ctx, hash, key->at, key->count);
@@ -318,7 +308,7 @@ static void begin(struct part *p)
     if (p->known.entry) {
         p->episode_state = EPISODE_REPLAYS;
         s->memo_hits++;
-    } else if ((leader = find_leader(s, hash, key))) {
+    } else if ((leader = episode__find_leader(s, hash, key))) {
         p->episode_state = EPISODE_FOLLOWS;
         p->leader = leader->id;
         s->memo_coalesced++;
@@ -334,8 +324,12 @@ void episode_begin_all(struct sim *s)
     for (uint32_t i = 0; i < s->fresh_count; i++) {
         struct part *p = s->parts[s->fresh[i]];
 
-        if (p->run_index != ROW_NONE && p->is_fresh && p->episode_state == EPISODE_NEW)
-            begin(p);
+        if (p->run_index != ROW_NONE && p->is_fresh && p->episode_state == EPISODE_NEW) {
+            if (s->memo.lens == MEMO_FCG)
+                stage_begin(p);
+            else
+                begin(p);
+        }
         if (p->episode_state == EPISODE_NEW)
             p->episode_state = EPISODE_PLAIN;
     }
@@ -357,8 +351,8 @@ static void restore_q_max(struct part *p, const struct snapshot_map *m)
 static void save_value(struct part *p, const struct snapshot_map *m, struct bytes *out)
 {
     const struct record *r = p->record;
-    const struct moved now = counters_of(p);
-    struct moved v = since(&now, &r->at);
+    const struct moved now = episode__counters(p);
+    struct moved v = episode__since(&now, &r->at);
 
     v.note_count = p->note_count;
     out->count = 0;
@@ -382,7 +376,7 @@ static void save_value(struct part *p, const struct snapshot_map *m, struct byte
 
         bytes_put(out, &n, sizeof n);
     }
-    snapshot_save(p, m, base_of(p, r->at.local_ps), 0, out);
+    snapshot_save(p, m, episode__base(p, r->at.local_ps), 0, out);
 }
 
 /* All notes of the episode are of its last instant, or it is no episode. */
@@ -477,7 +471,7 @@ static void end_lead(struct part *p, int is_whole)
     struct snapshot_map m;
 
     if (r->has_followers)
-        remove_leader(s, p);
+        episode__remove_leader(s, p);
     p->episode_state = EPISODE_PLAIN;
     snapshot_map(p, &m);
     if (is_whole)
@@ -498,12 +492,12 @@ static void end_lead(struct part *p, int is_whole)
 /* It goes on, and what comes of it is for itself alone. */
 static void stop_leading(struct part *p)
 {
-    remove_leader(p->s, p);
+    episode__remove_leader(p->s, p);
     p->record->has_followers = 0;
     disband(p->s, p, 1);
 }
 
-static void adopt_ports(struct part *p, const struct snapshot_map *m, const struct moved_port *o)
+void episode__adopt_ports(struct part *p, const struct snapshot_map *m, const struct moved_port *o)
 {
     for (uint32_t i = 0; i < m->port_count; i++) {
         struct port *pt = &p->port[m->port[i]];
@@ -520,7 +514,7 @@ static void adopt(struct part *p)
 {
     const struct moved *v = p->known.bytes;
     const struct moved_flow *f = (const struct moved_flow *)(v + 1);
-    const int64_t base = base_of(p, p->now);
+    const int64_t base = episode__base(p, p->now);
     const int64_t local = p->now + v->local_ps;
     const struct moved_port *o;
     const struct moved_note *n;
@@ -533,8 +527,8 @@ static void adopt(struct part *p)
         p->tx[m.flow[i]].base += f[i].base;
         p->tx[m.flow[i]].cnps += f[i].cnps;
     }
-    adopt_ports(p, &m, o);
-    move_counters(p, v);
+    episode__adopt_ports(p, &m, o);
+    episode__move_counters(p, v);
     snapshot_restore(p, &m, base, (const uint8_t *)(n + v->note_count));
     p->offset += v->global_ps - v->local_ps;
     dcheck(p->now == local, "partition %u: an episode ends at %lld, not %lld", p->id,
@@ -550,6 +544,8 @@ static void adopt(struct part *p)
 
 int64_t episode_next(const struct part *p)
 {
+    if (p->s->memo.lens == MEMO_FCG)
+        return stage_next(p);
     return p->episode_state == EPISODE_FOLLOWS ? TIME_NEVER : wake_of(p) - p->offset;
 }
 
@@ -558,6 +554,8 @@ int64_t episode_bound(struct part *p, int64_t (*bound)(struct part *p))
     struct part *leader;
     int64_t first;
 
+    if (p->s->memo.lens == MEMO_FCG)
+        return stage_bound(p, bound);
     if (p->episode_state == EPISODE_REPLAYS)
         return wake_of(p);
     leader = p->s->parts[p->leader];
@@ -567,6 +565,10 @@ int64_t episode_bound(struct part *p, int64_t (*bound)(struct part *p))
 
 void episode_finish_all(struct sim *s, int64_t horizon)
 {
+    if (s->memo.lens == MEMO_FCG) {
+        stage_finish_all(s, horizon);
+        return;
+    }
     for (uint32_t i = 0; i < s->run_count; i++) {
         struct part *p = s->parts[s->run[i]];
 
@@ -601,6 +603,10 @@ void episode_disturb(struct part *p, int64_t global_ps)
 {
     const int waited = episode_waits(p);
 
+    if (p->s->memo.lens == MEMO_FCG) {
+        stage_disturb(p, global_ps);
+        return;
+    }
     if (p->episode_state == EPISODE_LEADS)
         end_lead(p, 0);
     if (p->episode_state == EPISODE_REPLAYS)
@@ -617,6 +623,7 @@ void episode_fini(struct part *p)
 {
     if (p->episode_state == EPISODE_REPLAYS)
         p->s->memo.release(p->s->memo.ctx, p->known.entry);
+    stage_fini(p);
     if (!p->record)
         return;
     bytes_fini(&p->record->key);

@@ -233,6 +233,27 @@ static void skip_flow(struct part *p, uint32_t flow, int64_t bytes, int64_t elap
                                         s->ack_wire_bytes, 0});
 }
 
+static uint32_t row_of_flow(const struct part *p, uint32_t flow)
+{
+    const uint32_t row = p->tx[flow].member;
+
+    dcheck(p->episode->flow_id[row] == flow, "flow %u is not row %u of the episode", flow, row);
+    return row;
+}
+
+int64_t freeze_pending_bytes(struct part *p, uint32_t flow)
+{
+    const struct episode *e = p->episode;
+
+    if (!p->frozen_ps)
+        return 0;
+    if (p->pending_at != p->frozen_at) {
+        p->s->watch.skip_bytes(p->watch, p->frozen_ps, e->bytes);
+        p->pending_at = p->frozen_at;
+    }
+    return e->bytes[row_of_flow(p, flow)];
+}
+
 static void end_skip(struct part *p, int64_t elapsed)
 {
     const struct watch_ops *w = &p->s->watch;
@@ -246,7 +267,14 @@ static void end_skip(struct part *p, int64_t elapsed)
     p->skipped_flow_s += (double)elapsed * 1e-12 * e->flow_count;
     p->skips_ever++;
     p->frozen_ps = 0;
+    p->pending_at = INT64_MIN;
     p->bound = INT64_MIN;
+    stage_on_thaw(p);
+}
+
+void freeze_thaw(struct part *p)
+{
+    end_skip(p, p->frozen_ps);
 }
 
 void freeze_interrupt(struct part *p, int64_t global_ps)
@@ -335,12 +363,108 @@ static int freeze(struct part *p, int64_t now, int64_t skip)
     p->is_ending = 0;
     p->frozen_at = now;
     p->frozen_ps = skip;
+    p->pending_at = INT64_MIN;
     p->bound = INT64_MIN;
+    if (stage_on_freeze(p)) {
+        p->now = now;
+        return 0;
+    }
     if (skip > p->limit - now)
         return 0;
     end_skip(p, skip);
     p->limit -= p->limit == TIME_NEVER ? 0 : skip;
     return 1;
+}
+
+/* ---- a verdict is saved, and taken ---- */
+
+static uint32_t row_of_port(const struct episode *e, uint32_t port)
+{
+    uint32_t i = port * 0x9e3779b9u & (e->slot_cap - 1);
+
+    for (; e->slot[i]; i = (i + 1) & (e->slot_cap - 1))
+        if (e->port_id[e->slot[i] - 1] == port)
+            return e->slot[i] - 1;
+    return ROW_NONE;
+}
+
+/* Rows of the episode in the order of @m; those ports of @m that are not watched are left out. */
+struct framing {
+    struct watch_frame frame;
+    int64_t *acked, *tx, *left; /* left: for freeze_adopt */
+    uint32_t *flow_order, *port_order;
+    void *memory;
+};
+
+static void make_frame(const struct part *p, const struct snapshot_map *m, struct framing *f)
+{
+    const struct episode *e = p->episode;
+    const size_t flows = e->flow_count, ports = e->port_count;
+    uint32_t count = 0;
+
+    f->memory = malloc((2 * flows + ports) * sizeof(int64_t) + (flows + ports) * sizeof(uint32_t));
+    check(f->memory != NULL, "out of memory for a verdict on %zu flows", flows);
+    f->acked = f->memory;
+    f->left = f->acked + flows;
+    f->tx = f->left + flows;
+    f->flow_order = (uint32_t *)(f->tx + ports);
+    f->port_order = f->flow_order + flows;
+    for (uint32_t i = 0; i < m->flow_count; i++)
+        f->flow_order[i] = row_of_flow(p, m->flow[i]);
+    for (uint32_t i = 0; i < m->port_count; i++)
+        if (row_of_port(e, m->port[i]) != ROW_NONE)
+            f->port_order[count++] = row_of_port(e, m->port[i]);
+    check(count == ports, "%u of %zu ports", count, ports);
+    for (size_t i = 0; i < flows; i++) {
+        f->acked[i] = p->tx[e->flow_id[i]].snd_una;
+        f->left[i] = p->tx[e->flow_id[i]].size - p->tx[e->flow_id[i]].snd_una;
+    }
+    for (size_t i = 0; i < ports; i++)
+        f->tx[i] = (int64_t)p->port[e->port_id[i]].tx_bytes;
+    f->frame = (struct watch_frame){p->now, f->acked, f->tx, f->flow_order, f->port_order};
+}
+
+size_t freeze_save(struct part *p, const struct snapshot_map *m, struct bytes *out)
+{
+    const struct watch_ops *w = &p->s->watch;
+    const size_t count = w->state_bytes(p->watch);
+    struct framing f;
+    void *state = malloc(count + 1);
+
+    check(state != NULL, "out of memory for a verdict of %zu bytes", count);
+    make_frame(p, m, &f);
+    w->save(p->watch, &f.frame, state);
+    bytes_put(out, state, count);
+    free(state);
+    free(f.memory);
+    return count;
+}
+
+void freeze_adopt(struct part *p, const struct snapshot_map *m, const void *state,
+                  size_t state_bytes, int goes_on)
+{
+    const struct watch_ops *w = &p->s->watch;
+    struct watch_verdict v = {0};
+    struct framing f;
+
+    if (!goes_on)
+        begin(p);
+    if (!p->is_watched)
+        return;
+    make_frame(p, m, &f);
+    p->is_watched = (uint8_t)(w->adopt(w->ctx, p->watch, &f.frame, state, state_bytes, f.left,
+                                       goes_on, &v) != 0);
+    free(f.memory);
+    if (!p->is_watched)
+        return;
+    note_why(p, &v);
+    if (v.skip_ps <= 0)
+        return;
+    class_events(p, p->skips++ ? CLASS_OBSERVED : CLASS_TRANSIENT);
+    p->is_ending = 0;
+    p->frozen_at = p->now;
+    p->frozen_ps = v.skip_ps;
+    p->pending_at = INT64_MIN;
 }
 
 void freeze_run(struct part *p)

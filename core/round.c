@@ -301,6 +301,14 @@ static int note_order(const void *a, const void *b)
     return x->what < y->what ? -1 : x->what > y->what;
 }
 
+/* A follower whose leader was disturbed may end before the horizon, see stage.c. */
+static void delay_notes(const struct sim *s, struct part_note *n, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (n[i].time < s->reached)
+            n[i].time = s->reached;
+}
+
 static int gather_of(struct sim *s, struct part *p)
 {
     if (s->notes_count + p->note_count > s->notes_cap) {
@@ -312,6 +320,8 @@ static int gather_of(struct sim *s, struct part *p)
     }
     if (p->note_count)
         memcpy(&s->notes[s->notes_count], p->note, p->note_count * sizeof *p->note);
+    if (s->memo.lookup && s->memo.lens == MEMO_FCG && s->part.reacts)
+        delay_notes(s, &s->notes[s->notes_count], p->note_count);
     s->notes_count += p->note_count;
     p->note_count = 0;
     return 0;

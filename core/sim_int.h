@@ -22,6 +22,7 @@
 
 #include "calendar.h"
 #include "cc.h"
+#include "lens.h"
 #include "memo_ops.h"
 #include "pool.h"
 #include "route.h"
@@ -300,6 +301,11 @@ struct part {
     uint64_t replayed_hops;
     uint64_t draws; /* random marks so far; where names matter */
 
+    /* the fcg lens: stage.c */
+    struct stage *stage; /* what it looked up, and remembers as a leader; NULL: nothing yet */
+    uint8_t stage_over;  /* a leader has come to a verdict */
+    int64_t pending_at;  /* frozen_at of what freeze_pending_bytes last found out */
+
     /* rounds: round.c */
     int64_t from;         /* local: where the present round began for it */
     double events_per_ps; /* lately; 0: not known */
@@ -311,6 +317,13 @@ struct part {
     uint32_t final_count, final_cap;
     uint64_t weight; /* events of its last round */
     struct pool_task task;
+};
+
+/* What the fcg lens looks up. */
+enum stage_kind {
+    STAGE_FRESH, /* what follows a control event */
+    STAGE_THAW,  /* what follows a verdict */
+    STAGE_KINDS
 };
 
 enum note_kind { NOTE_DELIVERED, NOTE_COMPLETED, NOTE_STALLED };
@@ -414,6 +427,10 @@ struct sim {
     struct bytes memo_key, memo_named, memo_value; /* scratch */
     uint32_t memo_tries, memo_good, memo_pause;    /* see is_in_vain in episode.c */
     uint64_t memo_lookups, memo_hits, memo_coalesced, memo_declined, memo_disturbed;
+    struct sim_memo_kind memo_kind[STAGE_KINDS]; /* of memo_lookups */
+    uint64_t memo_missed[SIM_MISS_COUNT];        /* look-ups without success, by reason */
+    uint64_t *memo_seen;                         /* open addressing, hashes of structures */
+    uint32_t memo_seen_count, memo_seen_cap;
 
     /* ack_charge.c; shape: [port_count] each, NULL unless ACK_CHARGED */
     int64_t *ack_load_bps;  /* data whose acknowledgements come by */
@@ -726,6 +743,19 @@ void freeze_run(struct part *p);
 void freeze_interrupt(struct part *p, int64_t global_ps);
 /* Books the events of the episode that is over. */
 void freeze_end_episode(struct part *p);
+/* What the present skip delivers of the flow; 0 if there is none. */
+int64_t freeze_pending_bytes(struct part *p, uint32_t flow);
+/* The present skip is over. */
+void freeze_thaw(struct part *p);
+/* The verdict by which the partition is frozen, in the numbering of @m; returns its bytes. */
+size_t freeze_save(struct part *p, const struct snapshot_map *m, struct bytes *out);
+/* Takes such a verdict, after the state: freezes for as long as the own flows allow, or not at all.
+ * @goes_on: the episode that was watched goes on. */
+void freeze_adopt(struct part *p, const struct snapshot_map *m, const void *state,
+                  size_t state_bytes, int goes_on);
+/* stage.c, holder of the partition: a skip is over; a verdict, returns 1 if the round ends there */
+void stage_on_thaw(struct part *p);
+int stage_on_freeze(struct part *p);
 void freeze_fini(struct part *p);
 
 /* ---- control events of one instant, sim.c ---- */

@@ -144,13 +144,14 @@ json_t *output_memo_json(const struct run_record *r)
     sim_memo_stats(r->s, &k);
     read_memo_stats(r->accel, &m);
     return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s?, s:b}", "lens",
-                     r->accel->has_memo ? "exact" : "off", "lookups", (json_int_t)k.lookups, "hits",
-                     (json_int_t)k.hits, "coalesced", (json_int_t)k.coalesced, "declined",
-                     (json_int_t)k.declined, "disturbed", (json_int_t)k.disturbed, "replayed_hops",
-                     (json_int_t)k.replayed_hops, "entries", (json_int_t)m.table.entry_count,
-                     "bytes", (json_int_t)m.table.entry_bytes, "loaded", (json_int_t)m.loaded_count,
-                     "saved", (json_int_t)m.saved_count, "store",
-                     m.has_store ? r->accel->memo_path : NULL, "read_only", m.is_read_only);
+                     r->accel->has_memo ? accel_lens_name(r->accel->lens) : "off", "lookups",
+                     (json_int_t)k.lookups, "hits", (json_int_t)k.hits, "coalesced",
+                     (json_int_t)k.coalesced, "declined", (json_int_t)k.declined, "disturbed",
+                     (json_int_t)k.disturbed, "replayed_hops", (json_int_t)k.replayed_hops,
+                     "entries", (json_int_t)m.table.entry_count, "bytes",
+                     (json_int_t)m.table.entry_bytes, "loaded", (json_int_t)m.loaded_count, "saved",
+                     (json_int_t)m.saved_count, "store", m.has_store ? r->accel->memo_path : NULL,
+                     "read_only", m.is_read_only);
 }
 
 /* ---- the table ---- */
