@@ -55,6 +55,7 @@ struct stage {
     enum lens_sizes sizes;       /* of the entry that is waited for */
     int64_t wake, bound;         /* global: when it is taken; before when nothing completes */
     uint64_t state_hash;         /* of all of the state at the beginning */
+    uint8_t is_twin;             /* of the leader that it follows */
     /* as a leader */
     uint8_t is_listed, awaits_thaw;
     int64_t base, begin_global;
@@ -91,10 +92,20 @@ static void map_by(struct part *p, enum lens_sizes sizes, struct snapshot_map *m
     snapshot_map_as(p, m);
 }
 
+static int has_short(const struct lens *l)
+{
+    for (uint32_t i = 0; i < l->flow_count; i++)
+        if (l->flow[i].is_short)
+            return 1;
+    return 0;
+}
+
+/* Where a flow may end, its size decides who can follow. */
 uint64_t stage_leader_key(const struct part *p, const struct bytes **key)
 {
     const struct stage *g = p->stage;
-    const struct lens_key *k = &g->look.key[g->slot[LENS_EXACT]];
+    const enum lens_sizes sizes = has_short(&g->look) ? LENS_EXACT : LENS_LONG;
+    const struct lens_key *k = &g->look.key[g->slot[sizes]];
 
     *key = &k->key;
     return k->hash;
@@ -158,24 +169,46 @@ static int is_long_enough(const struct part *p, const struct stage_value *v, enu
     return 1;
 }
 
+/* @bytes at line rate, less what rounding of skips and bins can make of it. */
+static int64_t least_ps(const struct part *p, uint32_t flow, int64_t bytes)
+{
+    const struct sim *s = p->s;
+    const struct port_kind *kind = &s->kind[s->port[s->tx[flow].port].kind];
+    const int64_t packets = bytes / s->cfg.payload_bytes - 4;
+
+    return packets > 0 ? packets * kind->tx_ps[s->cfg.payload_bytes + s->data_header_bytes] : 0;
+}
+
+/* No flow ends before, whatever happens. */
+static int64_t sending_bound(const struct part *p)
+{
+    const struct lens *l = &p->stage->look;
+    int64_t least = TIME_NEVER - begin_of(p);
+
+    for (uint32_t i = 0; i < l->flow_count; i++) {
+        const struct flow_tx *t = &p->tx[l->flow[i].id];
+        const int64_t unsent = l->flow[i].left_bytes - (t->snd_max - t->snd_una);
+        const int64_t ps = least_ps(p, l->flow[i].id, unsent);
+
+        least = ps < least ? ps : least;
+    }
+    return begin_of(p) + least;
+}
+
 /* What the flows have to send after the stage takes its time at line rate. */
 static int64_t bound_of(const struct part *p, const struct stage_value *v, enum lens_sizes sizes,
                         int64_t wake)
 {
-    const struct sim *s = p->s;
     const struct stage *g = p->stage;
     const struct lens_key *k = &g->look.key[g->slot[sizes]];
     const struct stage_flow *f = flows_of(v);
-    const uint32_t frame = s->cfg.payload_bytes + s->data_header_bytes;
     int64_t first = TIME_NEVER;
 
     if (v->note_count)
         return wake;
     for (uint32_t i = 0; i < v->flow_count; i++) {
         const struct lens_flow *o = &g->look.flow[k->flow[i]];
-        const struct port_kind *kind = &s->kind[s->port[s->tx[o->id].port].kind];
-        const int64_t packets = (o->left_bytes - f[i].sent_bytes) / s->cfg.payload_bytes - 4;
-        const int64_t ps = wake + (packets > 0 ? packets * kind->tx_ps[frame] : 0);
+        const int64_t ps = wake + least_ps(p, o->id, o->left_bytes - f[i].sent_bytes);
 
         first = ps < first ? ps : first;
     }
@@ -367,6 +400,29 @@ static int look_up(struct part *p)
     return 1;
 }
 
+/* In the very state of the leader, and with as much left: what it does is what @p will do. Whoever
+ * began before it would end before it, and maybe before what all has reached. */
+static int is_twin(const struct part *p, const struct part *leader)
+{
+    const struct stage *g = p->stage, *h = leader->stage;
+    const struct lens_key *a = &g->look.key[g->slot[LENS_EXACT]];
+    const struct lens_key *b = &h->look.key[h->slot[LENS_EXACT]];
+
+    return g->state_hash == h->state_hash && begin_of(p) >= h->begin_global &&
+           a->key.count == b->key.count && !memcmp(a->key.at, b->key.at, a->key.count);
+}
+
+/*
+ * One that is only like the leader waits for it as long as none of its flows can end: so all must
+ * outlast what windows of observation take.
+ */
+#define FOLLOW_PS (4 * PS_PER_MS)
+
+static int can_wait(const struct part *p)
+{
+    return !has_short(&p->stage->look) && p->stage->bound - begin_of(p) >= FOLLOW_PS;
+}
+
 static void follow_or_lead(struct part *p, struct sim_memo_kind *stats)
 {
     struct sim *s = p->s;
@@ -376,9 +432,9 @@ static void follow_or_lead(struct part *p, struct sim_memo_kind *stats)
     const struct part *leader = episode__find_leader(s, hash, key);
 
     g->state_hash = hash_state(p);
-    /* whoever began before the leader would end before it, and maybe before what all has reached */
-    if (leader && g->state_hash == leader->stage->state_hash &&
-        begin_of(p) >= leader->stage->begin_global) {
+    g->bound = sending_bound(p);
+    g->is_twin = (uint8_t)(leader && is_twin(p, leader));
+    if (leader && (g->is_twin || can_wait(p))) {
         p->episode_state = EPISODE_FOLLOWS;
         p->leader = leader->id;
         s->memo_coalesced++;
@@ -572,8 +628,12 @@ static void disband(struct sim *s, const struct part *leader)
     for (uint32_t i = 0; i < s->run_count; i++) {
         struct part *p = s->parts[s->run[i]];
 
-        if (follows(p, leader))
-            p->leader = first->id;
+        if (!follows(p, leader))
+            continue;
+        p->stage->is_twin = (uint8_t)is_twin(p, first);
+        p->leader = first->id;
+        if (!p->stage->is_twin && !can_wait(p))
+            go_alone(p, 0);
     }
 }
 
@@ -692,7 +752,7 @@ int64_t stage_bound(struct part *p, int64_t (*bound)(struct part *p))
     struct part *leader;
     int64_t first;
 
-    if (p->episode_state == EPISODE_REPLAYS)
+    if (p->episode_state == EPISODE_REPLAYS || !p->stage->is_twin)
         return p->stage->bound;
     leader = p->s->parts[p->leader];
     first = bound(leader);
@@ -721,6 +781,9 @@ void stage_finish_all(struct sim *s, int64_t horizon)
     for (uint32_t i = 0; i < s->run_count; i++) {
         struct part *p = s->parts[s->run[i]];
 
+        if (p->episode_state == EPISODE_FOLLOWS && !p->stage->is_twin &&
+            p->stage->bound <= horizon)
+            go_alone(p, 0);
         while (p->episode_state == EPISODE_REPLAYS && p->stage->wake <= horizon)
             adopt(p, horizon);
     }
@@ -748,25 +811,141 @@ static void hear_late(struct part *p, int64_t global_ps)
     p->note_count = 0;
 }
 
-/* Executes what it has not executed up to @global_ps. */
-static void catch_up(struct part *p, int64_t global_ps)
+/* Nothing of what was seen so far holds any more; the rest is not watched. */
+static void stop_watching(struct part *p)
 {
-    do {
-        p->limit = global_ps - p->offset;
+    if (!p->is_fresh)
+        freeze_end_episode(p);
+    p->is_fresh = p->is_watched = 0;
+}
+
+/* Executes up to @until_ps what it has not executed, before the disturbance at @global_ps. Returns
+ * 0 if something ended, or a skip began. */
+static int catch_up(struct part *p, int64_t until_ps, int64_t global_ps)
+{
+    const uint64_t skips = p->skips_ever;
+    int is_plain = 1;
+
+    for (;;) {
+        p->limit = until_ps - p->offset;
         p->stops_idle = 0;
         round_task(p, NULL);
         if (!p->note_count)
-            return;
+            return is_plain && !p->frozen_ps && p->skips_ever == skips;
         hear_late(p, global_ps);
-        if (!p->is_fresh)
-            freeze_end_episode(p);
-        p->is_fresh = p->is_watched = 0;
-    } while (1);
+        stop_watching(p);
+        is_plain = 0;
+    }
+}
+
+/* ---- beginnings: what a stage had come to when it was disturbed ---- */
+
+/*
+ * A stage that is known, and waited for, is often disturbed: by the charge of an acknowledgement, a
+ * flow that starts beside. What had happened up to then is kept too, in steps of a round trip, so
+ * that the next time only the last part of a step is executed.
+ */
+struct beginning {
+    uint32_t tag, steps;
+};
+#define BEGINNING_TAG UINT32_C(0x62656769)
+
+static int64_t step_of(const struct part *p)
+{
+    int64_t step = PS_PER_NS;
+
+    for (uint32_t i = 0; i < p->flow_count; i++)
+        step = p->tx[p->flow[i]].base_rtt_ps > step ? p->tx[p->flow[i]].base_rtt_ps : step;
+    return step / PS_PER_NS * PS_PER_NS;
+}
+
+/* Does no flow end within @ps, whatever it sends? */
+static int outlasts(const struct part *p, int64_t ps)
+{
+    for (uint32_t i = 0; i < p->flow_count; i++) {
+        const struct flow_tx *t = &p->tx[p->flow[i]];
+        const int64_t flight = t->snd_nxt - t->snd_una;
+        const int64_t sent = (int64_t)((__int128)t->max_rate_bps * ps / (8 * PS_PER_S));
+
+        if (t->size - t->snd_una < 2 * flight + sent + 2 * margin_bytes(p))
+            return 0;
+    }
+    return 1;
+}
+
+static uint64_t beginning_key(struct part *p, enum lens_sizes sizes, uint32_t steps)
+{
+    const struct stage *g = p->stage;
+    const struct lens_key *k = &g->look.key[g->slot[sizes]];
+    const struct beginning b = {BEGINNING_TAG, steps};
+    struct bytes *key = &p->s->memo_key;
+
+    key->count = 0;
+    bytes_put(key, k->key.at, k->key.count);
+    bytes_put(key, &b, sizeof b);
+    return p->s->memo.hash(key->at, key->count);
+}
+
+static int take_beginning(struct part *p, enum lens_sizes sizes, uint64_t hash)
+{
+    struct sim *s = p->s;
+    const struct memo_value known =
+        s->memo.lookup(s->memo.ctx, hash, s->memo_key.at, s->memo_key.count);
+    const struct stage_value *v = known.bytes;
+    const int is_good = known.entry && is_long_enough(p, v, sizes);
+    struct snapshot_map m;
+
+    if (is_good) {
+        map_by(p, sizes, &m);
+        adopt_state(p, &m, v);
+        snapshot_unmap(p, &m);
+        stop_watching(p);
+    }
+    if (known.entry)
+        s->memo.release(s->memo.ctx, known.entry);
+    return is_good;
+}
+
+static void make_beginning(struct part *p, enum lens_sizes sizes, uint64_t hash, int64_t until_ps,
+                           int64_t global_ps)
+{
+    struct sim *s = p->s;
+    struct memo_value v;
+
+    remember(p);
+    if (catch_up(p, until_ps, global_ps) && can_be_known_by(p, sizes)) {
+        p->now = until_ps - p->offset;
+        save_value(p, sizes, &s->memo_value);
+        v = s->memo.insert(s->memo.ctx, hash, s->memo_key.at, s->memo_key.count, s->memo_value.at,
+                           s->memo_value.count);
+        if (v.entry)
+            s->memo.release(s->memo.ctx, v.entry);
+    }
+    restore_q_max(p);
+}
+
+/* The partition waited; the stage is disturbed at @global_ps. */
+static void begin_as_known(struct part *p, int64_t global_ps)
+{
+    const int64_t step = step_of(p), begin_ps = begin_of(p);
+    const int64_t steps = (global_ps - begin_ps) / step;
+    enum lens_sizes sizes;
+    uint64_t hash;
+
+    if (p->frozen_ps)
+        freeze_thaw(p);
+    if (steps < 1 || steps > UINT32_MAX)
+        return;
+    sizes = outlasts(p, steps * step) ? LENS_LONG : LENS_EXACT;
+    hash = beginning_key(p, sizes, (uint32_t)steps);
+    if (!take_beginning(p, sizes, hash))
+        make_beginning(p, sizes, hash, begin_ps + steps * step, global_ps);
 }
 
 void stage_disturb(struct part *p, int64_t global_ps)
 {
     const int waited = episode_waits(p);
+    int is_behind;
 
     if (p->episode_state == EPISODE_LEADS)
         end_lead(p, 0);
@@ -777,9 +956,12 @@ void stage_disturb(struct part *p, int64_t global_ps)
     p->s->memo_disturbed += (uint64_t)waited;
     p->episode_state = EPISODE_PLAIN;
     p->stage_over = 0;
-    if (p->frozen_ps ? p->frozen_at + p->frozen_ps + p->offset < global_ps
-                     : p->executed < global_ps - p->offset)
-        catch_up(p, global_ps);
+    is_behind = p->frozen_ps ? p->frozen_at + p->frozen_ps + p->offset < global_ps
+                             : p->executed < global_ps - p->offset;
+    if (is_behind && waited)
+        begin_as_known(p, global_ps);
+    if (is_behind)
+        catch_up(p, global_ps, global_ps);
 }
 
 void stage_fini(struct part *p)
