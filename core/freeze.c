@@ -427,9 +427,13 @@ static void make_frame(const struct part *p, const struct snapshot_map *m, struc
 size_t freeze_save(struct part *p, const struct snapshot_map *m, struct bytes *out)
 {
     const struct watch_ops *w = &p->s->watch;
-    const size_t count = w->state_bytes(p->watch);
+    const size_t count = p->is_watched ? w->state_bytes(p->watch) : 0;
     struct framing f;
-    void *state = malloc(count + 1);
+    void *state;
+
+    if (!count)
+        return 0;
+    state = malloc(count);
 
     check(state != NULL, "out of memory for a verdict of %zu bytes", count);
     make_frame(p, m, &f);
@@ -441,7 +445,7 @@ size_t freeze_save(struct part *p, const struct snapshot_map *m, struct bytes *o
 }
 
 void freeze_adopt(struct part *p, const struct snapshot_map *m, const void *state,
-                  size_t state_bytes, int goes_on)
+                  size_t state_bytes, int goes_on, int has_verdict)
 {
     const struct watch_ops *w = &p->s->watch;
     struct watch_verdict v = {0};
@@ -449,13 +453,15 @@ void freeze_adopt(struct part *p, const struct snapshot_map *m, const void *stat
 
     if (!goes_on)
         begin(p);
-    if (!p->is_watched)
+    if (!p->is_watched || !state_bytes) {
+        p->is_watched = 0;
         return;
+    }
     make_frame(p, m, &f);
     p->is_watched = (uint8_t)(w->adopt(w->ctx, p->watch, &f.frame, state, state_bytes, f.left,
-                                       goes_on, &v) != 0);
+                                       goes_on, has_verdict ? &v : NULL) != 0);
     free(f.memory);
-    if (!p->is_watched)
+    if (!p->is_watched || !has_verdict)
         return;
     note_why(p, &v);
     if (v.skip_ps <= 0)
@@ -480,10 +486,16 @@ void freeze_run(struct part *p)
         begin(p);
     for (;;) {
         const int64_t next = p->is_watched ? p->s->watch.next_sample_ps(p->watch) : TIME_NEVER;
+        const int64_t until = stage_until(p);
         int64_t skip;
 
-        if (next >= p->limit) {
+        if (next >= p->limit && until >= p->limit) {
             part_run_plain(p);
+            return;
+        }
+        if (until < next) {
+            if (run_to(p, until))
+                stage_on_span(p);
             return;
         }
         if (!run_to(p, next))

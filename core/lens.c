@@ -4,14 +4,19 @@
 #include "lens.h"
 
 #include "sim_int.h"
+#include "units.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* A flow that sends for so many round trips at its line rate has little left: what a stage without
- * a skip delivers is mostly the end of a flow, from the guard of the detector on (5 round trips).
+/*
+ * A stage lasts at most SPAN_RTTS of the longest round trip. Shorter ones are looked up more often;
+ * of longer ones more has to be executed when a control event or the end of a flow comes before.
+ * A flow has little left if it could send it within the stage and SPARE_RTTS more, which is what
+ * it may have in flight.
  */
-#define SHORT_RTTS 16
+#define SPAN_RTTS 16
+#define SPARE_RTTS 4
 
 /* ---- bins ---- */
 
@@ -67,20 +72,34 @@ static void reserve_keys(struct lens *l, uint32_t flows, uint32_t ports)
     }
 }
 
-static int is_short(const struct flow_tx *t, int64_t left_bytes)
+static int64_t longest_rtt_ps(const struct part *p)
 {
-    const __int128 bits = (__int128)t->max_rate_bps * t->base_rtt_ps * SHORT_RTTS;
+    int64_t rtt = 1;
 
-    return (__int128)left_bytes * 8 * 1000000000000 < bits;
+    for (uint32_t i = 0; i < p->flow_count; i++)
+        rtt = p->tx[p->flow[i]].base_rtt_ps > rtt ? p->tx[p->flow[i]].base_rtt_ps : rtt;
+    return rtt;
 }
 
-void lens_look(struct lens *l, struct part *p, uint8_t kind, int after_skip)
+int64_t lens_span_ps(const struct part *p)
 {
+    return (longest_rtt_ps(p) / PS_PER_NS + 1) * PS_PER_NS * SPAN_RTTS;
+}
+
+static int is_short(const struct flow_tx *t, int64_t left_bytes, int64_t ps)
+{
+    return (__int128)left_bytes * 8 * PS_PER_S < (__int128)t->max_rate_bps * ps;
+}
+
+void lens_look(struct lens *l, struct part *p, uint8_t kind, uint8_t step, int after_skip)
+{
+    const int64_t ps = lens_span_ps(p) + SPARE_RTTS * longest_rtt_ps(p);
     struct snapshot_map m;
 
     snapshot_map(p, &m);
     reserve_keys(l, m.flow_count, m.port_count);
     l->kind = kind;
+    l->step = step;
     l->flow_count = m.flow_count;
     l->port_count = m.port_count;
     memcpy(l->port, m.port, m.port_count * sizeof *l->port);
@@ -89,7 +108,7 @@ void lens_look(struct lens *l, struct part *p, uint8_t kind, int after_skip)
         const int64_t skip = after_skip ? freeze_pending_bytes(p, m.flow[i]) : 0;
         const int64_t left = t->size - t->snd_una - skip;
 
-        l->flow[i] = (struct lens_flow){m.flow[i], left, (uint8_t)is_short(t, left)};
+        l->flow[i] = (struct lens_flow){m.flow[i], left, (uint8_t)is_short(t, left, ps)};
     }
     snapshot_unmap(p, &m);
 }
@@ -114,7 +133,7 @@ struct flow_colour {
     uint16_t path_count, hops;
     uint16_t rate, flight, win;
     uint16_t cc[CC_COARSE_COUNT];
-    uint8_t is_flow, kind, cls, active, delivered, is_sized;
+    uint8_t kind, step, cls, active, delivered, is_sized;
 };
 _Static_assert(sizeof(struct flow_colour) == 64, "no hidden padding");
 
@@ -140,8 +159,8 @@ static struct flow_colour flow_colour(const struct lens *l, const struct part *p
                             .left_bytes = is_sized ? f->left_bytes : 0,
                             .path_count = t->path_count,
                             .hops = t->hops,
-                            .is_flow = 1,
-                            .kind = l->kind,
+                            .kind = (uint8_t)(1 + l->kind),
+                            .step = l->step,
                             .cls = t->cls,
                             .is_sized = (uint8_t)is_sized};
 

@@ -65,7 +65,7 @@ struct lens {
     uint32_t *port;         /* shape: [port_count], ids */
     uint32_t flow_count, port_count, flow_cap, port_cap;
     struct lens_key key[LENS_BARE + 1];
-    uint8_t kind;
+    uint8_t kind, step;
     struct bytes bytes, colour, edge; /* the graph that is being made */
     struct bytes form;                /* of a partition of one flow */
     uint32_t *order;                  /* shape: [order_cap] */
@@ -74,10 +74,13 @@ struct lens {
 
 /*
  * lens_look - numbers the partition and finds what is left of its flows.
- * @kind: what begins, part of every key
+ * @kind, @step: what begins, part of every key
  * @after_skip: what the present skip delivers is taken off
  */
-void lens_look(struct lens *l, struct part *p, uint8_t kind, int after_skip);
+void lens_look(struct lens *l, struct part *p, uint8_t kind, uint8_t step, int after_skip);
+
+/* lens_span_ps - how long a stage of the partition can last, a multiple of 1 ns. */
+int64_t lens_span_ps(const struct part *p);
 
 /* lens_make - the key of degree @sizes. Returns 0 if the graph is too large. */
 int lens_make(struct lens *l, struct part *p, enum lens_sizes sizes);

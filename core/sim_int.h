@@ -303,7 +303,7 @@ struct part {
 
     /* the fcg lens: stage.c */
     struct stage *stage; /* what it looked up, and remembers as a leader; NULL: nothing yet */
-    uint8_t stage_over;  /* a leader has come to a verdict */
+    uint8_t stage_over;  /* enum stage_end; a leader has come to it */
     int64_t pending_at;  /* frozen_at of what freeze_pending_bytes last found out */
 
     /* rounds: round.c */
@@ -747,13 +747,16 @@ void freeze_end_episode(struct part *p);
 int64_t freeze_pending_bytes(struct part *p, uint32_t flow);
 /* The present skip is over. */
 void freeze_thaw(struct part *p);
-/* The verdict by which the partition is frozen, in the numbering of @m; returns its bytes. */
+/* The watch, in the numbering of @m; returns its bytes, 0 if the partition is not watched. */
 size_t freeze_save(struct part *p, const struct snapshot_map *m, struct bytes *out);
-/* Takes such a verdict, after the state: freezes for as long as the own flows allow, or not at all.
- * @goes_on: the episode that was watched goes on. */
+/* Takes it, after the state; after a verdict freezes for as long as the own flows allow, or not at
+ * all. @goes_on: the episode that was watched goes on. */
 void freeze_adopt(struct part *p, const struct snapshot_map *m, const void *state,
-                  size_t state_bytes, int goes_on);
-/* stage.c, holder of the partition: a skip is over; a verdict, returns 1 if the round ends there */
+                  size_t state_bytes, int goes_on, int has_verdict);
+/* stage.c, holder of the partition: a skip is over; a verdict, returns 1 if the round ends there;
+ * when the present stage is over at the latest, local; that time has come */
+int64_t stage_until(const struct part *p);
+void stage_on_span(struct part *p);
 void stage_on_thaw(struct part *p);
 int stage_on_freeze(struct part *p);
 void freeze_fini(struct part *p);

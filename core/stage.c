@@ -32,12 +32,19 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A value: this, then rows of flows, ports and notes, the verdict, the state. */
+/* What ends a stage. */
+enum stage_end {
+    STAGE_NOTES,   /* a completion or a delivery; or a control event, see struct beginning */
+    STAGE_VERDICT, /* steady */
+    STAGE_SPAN     /* neither came: the next one follows on it */
+};
+
+/* A value: this, then rows of flows, ports and notes, the watch, the state. */
 struct stage_value {
     int64_t end_ps; /* local, from the base of the beginning */
     struct moved moved;
-    uint32_t flow_count, port_count, note_count, has_verdict;
-    uint64_t verdict_bytes;
+    uint32_t flow_count, port_count, note_count, end; /* end: enum stage_end */
+    uint64_t watch_bytes;
 };
 
 /* Of a flow, from the beginning to the end. */
@@ -51,6 +58,7 @@ struct stage_flow {
 struct stage {
     struct lens look;
     uint8_t slot[LENS_KEYS];     /* which key stands for the degree: the same as for a lower one */
+    uint8_t made_count;          /* degrees whose keys are there, the lower ones first */
     uint8_t is_known[LENS_KEYS]; /* there is an entry, but not for flows as short as these */
     enum lens_sizes sizes;       /* of the entry that is waited for */
     int64_t wake, bound;         /* global: when it is taken; before when nothing completes */
@@ -58,7 +66,7 @@ struct stage {
     uint8_t is_twin;             /* of the leader that it follows */
     /* as a leader */
     uint8_t is_listed, awaits_thaw;
-    int64_t base, begin_global;
+    int64_t base, begin_global, span_ps;
     struct moved at;
     struct stage_flow
         *flow_at; /* shape: [flow_count], by number in the look: where counters were */
@@ -128,7 +136,7 @@ static const struct moved_note *notes_of(const struct stage_value *v)
     return (const struct moved_note *)(ports_of(v) + v->port_count);
 }
 
-static const uint8_t *verdict_of(const struct stage_value *v)
+static const uint8_t *watch_of(const struct stage_value *v)
 {
     return (const uint8_t *)(notes_of(v) + v->note_count);
 }
@@ -279,8 +287,21 @@ int stage_on_freeze(struct part *p)
 {
     if (p->s->memo.lens != MEMO_FCG || p->episode_state != EPISODE_LEADS)
         return 0;
-    p->stage_over = 1;
+    p->stage_over = STAGE_VERDICT;
     return 1;
+}
+
+int64_t stage_until(const struct part *p)
+{
+    if (p->s->memo.lens != MEMO_FCG || p->episode_state != EPISODE_LEADS)
+        return TIME_NEVER;
+    return p->stage->at.local_ps + p->stage->span_ps;
+}
+
+void stage_on_span(struct part *p)
+{
+    p->now = stage_until(p);
+    p->stage_over = STAGE_SPAN;
 }
 
 /* The look is there. @is_listed: others may follow. */
@@ -291,6 +312,7 @@ static void lead(struct part *p, int is_listed)
     p->episode_state = EPISODE_LEADS;
     p->stage_over = 0;
     g->begin_global = begin_of(p);
+    g->span_ps = lens_span_ps(p);
     g->is_listed = (uint8_t)is_listed;
     g->awaits_thaw = p->frozen_ps > 0;
     if (!g->awaits_thaw)
@@ -371,24 +393,37 @@ static uint64_t hash_state(struct part *p)
     return p->s->memo.hash(state->at, state->count);
 }
 
+/* The next degree's key. Returns 0 if the partition is too large for one. */
+static int make_next(struct part *p)
+{
+    struct stage *g = p->stage;
+    const enum lens_sizes k = (enum lens_sizes)g->made_count;
+
+    g->is_known[k] = 0;
+    g->slot[k] = (uint8_t)k;
+    if (k && lens_is_same(&g->look, (enum lens_sizes)(k - 1), k))
+        g->slot[k] = g->slot[k - 1];
+    else if (!lens_make(&g->look, p, k))
+        return 0;
+    g->made_count++;
+    return 1;
+}
+
 /* Returns 0 if the partition is too large for a key. */
 static int look_up(struct part *p)
 {
     struct sim *s = p->s;
     struct stage *g = p->stage;
 
-    for (int k = 0; k < LENS_KEYS; k++) {
-        const int is_same =
-            k && lens_is_same(&g->look, (enum lens_sizes)(k - 1), (enum lens_sizes)k);
+    for (g->made_count = 0; g->made_count < LENS_KEYS;) {
+        const uint32_t k = g->made_count;
         const struct lens_key *key = &g->look.key[k];
         struct memo_value v;
 
-        g->is_known[k] = 0;
-        g->slot[k] = is_same ? g->slot[k - 1] : (uint8_t)k;
-        if (is_same)
-            continue;
-        if (!lens_make(&g->look, p, (enum lens_sizes)k))
+        if (!make_next(p))
             return 0;
+        if (g->slot[k] != k)
+            continue;
         v = s->memo.lookup(s->memo.ctx, key->hash, key->key.at, key->key.count);
         if (!v.entry)
             continue;
@@ -412,15 +447,10 @@ static int is_twin(const struct part *p, const struct part *leader)
            a->key.count == b->key.count && !memcmp(a->key.at, b->key.at, a->key.count);
 }
 
-/*
- * One that is only like the leader waits for it as long as none of its flows can end: so all must
- * outlast what windows of observation take.
- */
-#define FOLLOW_PS (4 * PS_PER_MS)
-
+/* One that is only like the leader waits for it as long as none of its flows can end. */
 static int can_wait(const struct part *p)
 {
-    return !has_short(&p->stage->look) && p->stage->bound - begin_of(p) >= FOLLOW_PS;
+    return !has_short(&p->stage->look);
 }
 
 static void follow_or_lead(struct part *p, struct sim_memo_kind *stats)
@@ -445,7 +475,10 @@ static void follow_or_lead(struct part *p, struct sim_memo_kind *stats)
     lead(p, !leader);
 }
 
-static void look(struct part *p, enum stage_kind kind)
+/* So far the number of stages on end is part of the key: what the watch has seen depends on it. */
+#define STEP_MAX 255u
+
+static void look(struct part *p, enum stage_kind kind, uint32_t step)
 {
     struct sim *s = p->s;
     struct sim_memo_kind *stats = &s->memo_kind[kind];
@@ -458,7 +491,8 @@ static void look(struct part *p, enum stage_kind kind)
     if (!p->stage)
         p->stage = calloc(1, sizeof *p->stage);
     check(p->stage != NULL, "out of memory for a stage");
-    lens_look(&p->stage->look, p, (uint8_t)kind, p->frozen_ps > 0);
+    lens_look(&p->stage->look, p, (uint8_t)kind, (uint8_t)(step < STEP_MAX ? step : STEP_MAX),
+              p->frozen_ps > 0);
     if (!look_up(p)) {
         s->memo_declined++;
         s->memo_missed[SIM_MISS_LARGE]++;
@@ -475,9 +509,20 @@ static void look(struct part *p, enum stage_kind kind)
     s->memo_good += p->flow_count >= 8 && p->episode_state != EPISODE_LEADS;
 }
 
+/* What follows on a stage. */
+static void look_on(struct part *p, enum stage_end end)
+{
+    const struct lens *l = &p->stage->look;
+
+    if (end == STAGE_VERDICT)
+        look(p, STAGE_THAW, 0);
+    else if (end == STAGE_SPAN)
+        look(p, (enum stage_kind)l->kind, l->step + 1u);
+}
+
 void stage_begin(struct part *p)
 {
-    look(p, STAGE_FRESH);
+    look(p, STAGE_FRESH, 0);
 }
 
 /* ---- the end of a leader ---- */
@@ -519,7 +564,7 @@ static void save_value(struct part *p, enum lens_sizes sizes, struct bytes *out)
                             .flow_count = g->look.flow_count,
                             .port_count = g->look.port_count,
                             .note_count = p->note_count,
-                            .has_verdict = p->stage_over};
+                            .end = p->stage_over};
     struct snapshot_map m;
 
     map_by(p, sizes, &m);
@@ -533,7 +578,7 @@ static void save_value(struct part *p, enum lens_sizes sizes, struct bytes *out)
         bytes_put(out, &n, sizeof n);
     }
     if (p->stage_over)
-        v.verdict_bytes = freeze_save(p, &m, out);
+        v.watch_bytes = freeze_save(p, &m, out);
     memcpy(out->at, &v, sizeof v);
     snapshot_save(p, &m, g->base, 0, out);
     snapshot_unmap(p, &m);
@@ -698,7 +743,7 @@ static void adopt_state(struct part *p, const struct snapshot_map *m, const stru
     }
     episode__adopt_ports(p, m, ports_of(v));
     episode__move_counters(p, &v->moved);
-    snapshot_restore(p, m, base, verdict_of(v) + v->verdict_bytes);
+    snapshot_restore(p, m, base, watch_of(v) + v->watch_bytes);
     adopt_flows(p, m, v, left, was);
     free(was);
     free(left);
@@ -718,7 +763,8 @@ static void adopt(struct part *p, int64_t reached)
 {
     struct stage *g = p->stage;
     const struct stage_value *v = p->known.bytes;
-    const int goes_on = g->look.kind == STAGE_THAW, has_verdict = (int)v->has_verdict;
+    const int goes_on = g->look.kind == STAGE_THAW || g->look.step > 0;
+    const enum stage_end end = (enum stage_end)v->end;
     struct snapshot_map m;
 
     if (p->frozen_ps)
@@ -730,14 +776,13 @@ static void adopt(struct part *p, int64_t reached)
     p->episode_state = EPISODE_PLAIN;
     for (uint32_t i = 0; i < v->note_count; i++)
         part_note(p, m.flow[notes_of(v)[i].rank], (enum note_kind)notes_of(v)[i].what);
-    if (has_verdict)
-        freeze_adopt(p, &m, verdict_of(v), v->verdict_bytes, goes_on);
+    if (end != STAGE_NOTES)
+        freeze_adopt(p, &m, watch_of(v), v->watch_bytes, goes_on, end == STAGE_VERDICT);
     p->is_fresh = 0;
     snapshot_unmap(p, &m);
     p->s->memo.release(p->s->memo.ctx, p->known.entry);
     set_executed(p, reached);
-    if (has_verdict)
-        look(p, STAGE_THAW);
+    look_on(p, end);
 }
 
 /* ---- between rounds ---- */
@@ -761,13 +806,12 @@ int64_t stage_bound(struct part *p, int64_t (*bound)(struct part *p))
 
 static void end_stage(struct part *p, int64_t reached)
 {
-    const int has_verdict = p->stage_over && !p->note_count;
+    const enum stage_end end = p->note_count ? STAGE_NOTES : (enum stage_end)p->stage_over;
 
     end_lead(p, is_whole(p));
     p->stage_over = 0;
     set_executed(p, reached);
-    if (has_verdict)
-        look(p, STAGE_THAW);
+    look_on(p, end);
 }
 
 void stage_finish_all(struct sim *s, int64_t horizon)
@@ -781,8 +825,7 @@ void stage_finish_all(struct sim *s, int64_t horizon)
     for (uint32_t i = 0; i < s->run_count; i++) {
         struct part *p = s->parts[s->run[i]];
 
-        if (p->episode_state == EPISODE_FOLLOWS && !p->stage->is_twin &&
-            p->stage->bound <= horizon)
+        if (p->episode_state == EPISODE_FOLLOWS && !p->stage->is_twin && p->stage->bound <= horizon)
             go_alone(p, 0);
         while (p->episode_state == EPISODE_REPLAYS && p->stage->wake <= horizon)
             adopt(p, horizon);
@@ -860,14 +903,16 @@ static int64_t step_of(const struct part *p)
 }
 
 /* Does no flow end within @ps, whatever it sends? */
-static int outlasts(const struct part *p, int64_t ps)
+static int outlasts(struct part *p, int64_t ps)
 {
     for (uint32_t i = 0; i < p->flow_count; i++) {
         const struct flow_tx *t = &p->tx[p->flow[i]];
         const int64_t flight = t->snd_nxt - t->snd_una;
         const int64_t sent = (int64_t)((__int128)t->max_rate_bps * ps / (8 * PS_PER_S));
 
-        if (t->size - t->snd_una < 2 * flight + sent + 2 * margin_bytes(p))
+        const int64_t left = t->size - t->snd_una - freeze_pending_bytes(p, p->flow[i]);
+
+        if (left < 2 * flight + sent + 2 * margin_bytes(p))
             return 0;
     }
     return 1;
@@ -929,14 +974,17 @@ static void begin_as_known(struct part *p, int64_t global_ps)
 {
     const int64_t step = step_of(p), begin_ps = begin_of(p);
     const int64_t steps = (global_ps - begin_ps) / step;
-    enum lens_sizes sizes;
+    enum lens_sizes sizes = LENS_LONG;
     uint64_t hash;
 
+    if (steps >= 1 && !outlasts(p, steps * step))
+        sizes = LENS_EXACT;
+    while (p->stage->made_count <= sizes)
+        check(make_next(p), "partition %u has lost its key", p->id);
     if (p->frozen_ps)
         freeze_thaw(p);
     if (steps < 1 || steps > UINT32_MAX)
         return;
-    sizes = outlasts(p, steps * step) ? LENS_LONG : LENS_EXACT;
     hash = beginning_key(p, sizes, (uint32_t)steps);
     if (!take_beginning(p, sizes, hash))
         make_beginning(p, sizes, hash, begin_ps + steps * step, global_ps);

@@ -81,7 +81,7 @@ struct watch_ops {
      */
     void (*skip_bytes)(const void *watch, int64_t elapsed_ps, int64_t *out);
     void (*thaw)(void *watch, int64_t now_ps, int64_t skipped_ps, const int64_t *skipped_bytes);
-    /* The state after a steady verdict, for a partition like this one. */
+    /* The state at the end of a bin or after a steady verdict, for a partition like this one. */
     size_t (*state_bytes)(const void *watch);
     void (*save)(const void *watch, const struct watch_frame *f, void *out);
     /*
@@ -89,6 +89,7 @@ struct watch_ops {
      * long it is steady, which may be not at all.
      * @remaining_bytes: shape [flow_count], own rows, payload not yet acknowledged
      * @goes_on: the episode is the one that was begun here; else it has just begun
+     * @v: NULL: there was no verdict, the watch goes on from there
      * Returns 0 if it is not watched.
      */
     int (*adopt)(void *ctx, void *watch, const struct watch_frame *f, const void *state,

@@ -9,25 +9,24 @@
 
 #include <stdlib.h>
 
+/* Without the time since the last edge. */
 static int64_t age_ps(const struct detect *d)
 {
-    return d->edge_ps[d->edge_count - 1] - d->begin_ps + d->skipped_ps;
+    const uint32_t edges = d->edge_count;
+
+    return (edges ? d->edge_ps[edges - 1] - d->begin_ps : 0) + d->skipped_ps;
 }
 
 /* The flow's bytes at its control event, as they come out with what is left now. */
-static void set_remaining(struct detect *d, uint32_t flow, int64_t bytes)
+static void set_remaining(struct detect *d, uint32_t flow, int64_t bytes, int64_t acked_bytes)
 {
     struct detect__flow *f = &d->flow[flow];
-    const struct detect__edge *edge = detect__edges(d, d->edge_count - 1) + flow;
 
-    f->remaining_bytes = bytes + edge->acked_bytes - f->acked_bytes + f->skipped_bytes;
+    f->remaining_bytes = bytes + acked_bytes - f->acked_bytes + f->skipped_bytes;
 }
 
-static void verdict(struct detect *d, int64_t now_ps, const int64_t *remaining_bytes,
-                    struct detect_verdict *v)
+static void decide_anew(struct detect *d, int64_t now_ps, struct detect_verdict *v)
 {
-    for (uint32_t f = 0; f < d->flow_count; f++)
-        set_remaining(d, f, remaining_bytes[f]);
     d->state = DETECT__WATCHING;
     d->groups_valid = 0;
     d->next_sample_ps = now_ps + d->bin_ps;
@@ -40,8 +39,9 @@ int detect_adopt(struct detect *d, const struct detect_params *p, const struct d
 {
     const int keeps = goes_on && d->state == DETECT__WATCHING && d->has_thawed && d->edge_count;
     const uint32_t flows = d->flow_count;
-    const int64_t since_ps = keeps ? f->now_ps - d->edge_ps[0] : 0;
-    const int64_t age = keeps ? age_ps(d) - (d->edge_ps[d->edge_count - 1] - d->edge_ps[0]) : 0;
+    /* at the thaw, and since */
+    const int64_t thaw_ps = keeps ? d->edge_ps[0] : 0;
+    const int64_t age = keeps ? thaw_ps - d->begin_ps + d->skipped_ps : 0;
     int64_t *carry = NULL;
     int rc;
 
@@ -50,18 +50,22 @@ int detect_adopt(struct detect *d, const struct detect_params *p, const struct d
     for (uint32_t i = 0; keeps && i < flows; i++)
         carry[i] = d->flow[i].carry;
     rc = detect_restore(d, p, f, state, state_bytes);
-    if (!rc && d->state != DETECT__FROZEN)
+    if (!rc && (d->state == DETECT__FROZEN) != (v != NULL))
         rc = WH_ERR_INPUT;
     if (!rc && keeps) {
         for (uint32_t i = 0; i < d->flow_count; i++)
             d->flow[i].carry = i < flows ? carry[i] : 0;
-        d->skipped_ps += age + since_ps - age_ps(d);
+        d->skipped_ps += age + d->edge_ps[d->edge_count - 1] - thaw_ps - age_ps(d);
         d->skipped_ps = d->skipped_ps > 0 ? d->skipped_ps : 0;
     }
     free(carry);
-    if (rc)
+    if (rc) {
         detect__stop(d);
-    else
-        verdict(d, f->now_ps, remaining_bytes, v);
-    return rc;
+        return rc;
+    }
+    for (uint32_t i = 0; i < d->flow_count; i++)
+        set_remaining(d, i, remaining_bytes[i], f->acked_bytes[i]);
+    if (v)
+        decide_anew(d, f->now_ps, v);
+    return 0;
 }

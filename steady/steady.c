@@ -125,9 +125,11 @@ static int adopt(void *ctx, void *watch, const struct watch_frame *f, const void
     const struct detect_frame frame = frame_of(f);
     struct detect_verdict v;
 
-    if (detect_adopt(watch, &s->params, &frame, state, bytes, remaining_bytes, goes_on, &v))
+    if (detect_adopt(watch, &s->params, &frame, state, bytes, remaining_bytes, goes_on,
+                     out ? &v : NULL))
         return 0;
-    *out = verdict_of(&v);
+    if (out)
+        *out = verdict_of(&v);
     return 1;
 }
 
