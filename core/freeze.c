@@ -233,6 +233,49 @@ static void skip_flow(struct part *p, uint32_t flow, int64_t bytes, int64_t elap
                                         s->ack_wire_bytes, 0});
 }
 
+/* What the lone flow's packets are apart: by its rate, or the slowest port of its way. */
+static int64_t packet_ps(const struct part *p, const struct flow_tx *t)
+{
+    const int64_t frame = p->s->cfg.payload_bytes + p->s->data_header_bytes;
+    int64_t most = units_tx_ps((uint32_t)frame, t->rate_bps, 1);
+
+    for (uint32_t row = t->path; p->path[row] != PATH_END; row++) {
+        const struct port *pt = &p->port[p->path[row]];
+        const int64_t ps =
+            units_tx_ps((uint32_t)frame + pt->charge, p->s->kind[pt->kind].rate_bps, 1);
+
+        most = ps > most ? ps : most;
+    }
+    return most;
+}
+
+void freeze_nudge(struct part *p, int64_t packets)
+{
+    const struct flow_tx *t = &p->tx[p->flow[0]];
+    const int64_t ps = packets * packet_ps(p, t);
+
+    dcheck(p->flow_count == 1 && !p->frozen_ps, "a nudge of partition %u", p->id);
+    freeze_end_watch(p);
+    if (ps < PS_PER_NS)
+        return;
+    p->nudge_bytes = packets * p->s->cfg.payload_bytes;
+    p->frozen_at = p->now;
+    p->frozen_ps = (ps + PS_PER_NS / 2) / PS_PER_NS * PS_PER_NS;
+    p->bound = INT64_MIN;
+}
+
+void freeze_shorten(struct part *p, int64_t packets)
+{
+    const int64_t quantum = p->s->watch.quantum_ps;
+    const int64_t all = freeze_pending_bytes(p, p->flow[0]) / p->s->cfg.payload_bytes;
+
+    if (packets >= all || p->nudge_bytes)
+        return;
+    p->frozen_ps -= (int64_t)((__int128)p->frozen_ps * packets / all) / quantum * quantum;
+    p->pending_at = INT64_MIN;
+    p->bound = INT64_MIN;
+}
+
 static uint32_t row_of_flow(const struct part *p, uint32_t flow)
 {
     const uint32_t row = p->tx[flow].member;
@@ -241,12 +284,22 @@ static uint32_t row_of_flow(const struct part *p, uint32_t flow)
     return row;
 }
 
+/* Of a nudge, whole packets. */
+static int64_t nudged_bytes(const struct part *p, int64_t elapsed)
+{
+    const int64_t packets = p->nudge_bytes / p->s->cfg.payload_bytes;
+
+    return packets * elapsed / p->frozen_ps * p->s->cfg.payload_bytes;
+}
+
 int64_t freeze_pending_bytes(struct part *p, uint32_t flow)
 {
     const struct episode *e = p->episode;
 
     if (!p->frozen_ps)
         return 0;
+    if (p->nudge_bytes)
+        return p->nudge_bytes;
     if (p->pending_at != p->frozen_at) {
         p->s->watch.skip_bytes(p->watch, p->frozen_ps, e->bytes);
         p->pending_at = p->frozen_at;
@@ -259,13 +312,18 @@ static void end_skip(struct part *p, int64_t elapsed)
     const struct watch_ops *w = &p->s->watch;
     struct episode *e = p->episode;
 
-    w->skip_bytes(p->watch, elapsed, e->bytes);
-    for (uint32_t i = 0; i < e->flow_count; i++)
-        skip_flow(p, e->flow_id[i], e->bytes[i], elapsed);
-    w->thaw(p->watch, p->frozen_at, elapsed, e->bytes);
+    if (p->nudge_bytes) {
+        skip_flow(p, p->flow[0], nudged_bytes(p, elapsed), elapsed);
+    } else {
+        w->skip_bytes(p->watch, elapsed, e->bytes);
+        for (uint32_t i = 0; i < e->flow_count; i++)
+            skip_flow(p, e->flow_id[i], e->bytes[i], elapsed);
+        w->thaw(p->watch, p->frozen_at, elapsed, e->bytes);
+        p->skips_ever++;
+    }
     p->offset += elapsed;
-    p->skipped_flow_s += (double)elapsed * 1e-12 * e->flow_count;
-    p->skips_ever++;
+    p->skipped_flow_s += (double)elapsed * 1e-12 * p->flow_count;
+    p->nudge_bytes = 0;
     p->frozen_ps = 0;
     p->pending_at = INT64_MIN;
     p->bound = INT64_MIN;
@@ -322,6 +380,13 @@ void freeze_end_episode(struct part *p)
     else
         class_events(p, p->is_ending ? CLASS_ENDING : CLASS_OBSERVED);
     p->is_watched = 0;
+}
+
+void freeze_end_watch(struct part *p)
+{
+    if (!p->is_fresh)
+        freeze_end_episode(p);
+    p->is_fresh = p->is_watched = 0;
 }
 
 /* The end of a bin. Returns how long the partition is steady, 0: it is not. */

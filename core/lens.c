@@ -86,14 +86,15 @@ int64_t lens_span_ps(const struct part *p)
     return (longest_rtt_ps(p) / PS_PER_NS + 1) * PS_PER_NS * SPAN_RTTS;
 }
 
-static int is_short(const struct flow_tx *t, int64_t left_bytes, int64_t ps)
+int lens_is_short(const struct part *p, uint32_t flow, int64_t left_bytes)
 {
-    return (__int128)left_bytes * 8 * PS_PER_S < (__int128)t->max_rate_bps * ps;
+    const int64_t ps = lens_span_ps(p) + SPARE_RTTS * longest_rtt_ps(p);
+
+    return (__int128)left_bytes * 8 * PS_PER_S < (__int128)p->tx[flow].max_rate_bps * ps;
 }
 
 void lens_look(struct lens *l, struct part *p, uint8_t kind, uint8_t step, int after_skip)
 {
-    const int64_t ps = lens_span_ps(p) + SPARE_RTTS * longest_rtt_ps(p);
     struct snapshot_map m;
 
     snapshot_map(p, &m);
@@ -108,7 +109,8 @@ void lens_look(struct lens *l, struct part *p, uint8_t kind, uint8_t step, int a
         const int64_t skip = after_skip ? freeze_pending_bytes(p, m.flow[i]) : 0;
         const int64_t left = t->size - t->snd_una - skip;
 
-        l->flow[i] = (struct lens_flow){m.flow[i], left, (uint8_t)is_short(t, left, ps)};
+        l->flow[i] =
+            (struct lens_flow){m.flow[i], left, (uint8_t)lens_is_short(p, m.flow[i], left)};
     }
     snapshot_unmap(p, &m);
 }

@@ -91,6 +91,9 @@ int lens_is_sized(const struct lens *l, enum lens_sizes sizes, uint32_t number);
 /* lens_is_same - have all flows the same say in both degrees, so that the keys are equal? */
 int lens_is_same(const struct lens *l, enum lens_sizes a, enum lens_sizes b);
 
+/* lens_is_short - is @left_bytes little for the flow? */
+int lens_is_short(const struct part *p, uint32_t flow, int64_t left_bytes);
+
 void lens_fini(struct lens *l);
 
 #endif

@@ -287,6 +287,7 @@ struct part {
     uint8_t is_watched, is_ending, note_stop;
     uint32_t skips;               /* in this episode */
     int64_t frozen_at, frozen_ps; /* since when, for how long, local; 0: not frozen */
+    int64_t nudge_bytes;          /* see freeze_nudge; 0: frozen by a verdict */
     uint64_t skips_ever;
     double skipped_flow_s; /* summed over flows */
     uint64_t skipped_packets, skipped_hops;
@@ -743,6 +744,13 @@ void freeze_run(struct part *p);
 void freeze_interrupt(struct part *p, int64_t global_ps);
 /* Books the events of the episode that is over. */
 void freeze_end_episode(struct part *p);
+/* It is not watched any more, until the next control event. */
+void freeze_end_watch(struct part *p);
+/* Freezes a partition of one flow without a verdict while it delivers @packets, and ends its watch.
+ */
+void freeze_nudge(struct part *p, int64_t packets);
+/* Makes the present skip, of one flow, shorter by @packets; by none if it has not so many. */
+void freeze_shorten(struct part *p, int64_t packets);
 /* What the present skip delivers of the flow; 0 if there is none. */
 int64_t freeze_pending_bytes(struct part *p, uint32_t flow);
 /* The present skip is over. */
