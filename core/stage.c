@@ -447,10 +447,11 @@ static int is_twin(const struct part *p, const struct part *leader)
            a->key.count == b->key.count && !memcmp(a->key.at, b->key.at, a->key.count);
 }
 
-/* One that is only like the leader waits for it as long as none of its flows can end. */
-static int can_wait(const struct part *p)
+/* One that is only like the leader waits for it as long as none of its flows can end. Where that
+ * is soon, it waits for one that has begun before it. */
+static int can_wait(const struct part *p, const struct part *leader)
 {
-    return !has_short(&p->stage->look);
+    return !has_short(&p->stage->look) || begin_of(p) >= leader->stage->begin_global;
 }
 
 static void follow_or_lead(struct part *p, struct sim_memo_kind *stats)
@@ -464,7 +465,7 @@ static void follow_or_lead(struct part *p, struct sim_memo_kind *stats)
     g->state_hash = hash_state(p);
     g->bound = sending_bound(p);
     g->is_twin = (uint8_t)(leader && is_twin(p, leader));
-    if (leader && (g->is_twin || can_wait(p))) {
+    if (leader && (g->is_twin || can_wait(p, leader))) {
         p->episode_state = EPISODE_FOLLOWS;
         p->leader = leader->id;
         s->memo_coalesced++;
@@ -476,12 +477,17 @@ static void follow_or_lead(struct part *p, struct sim_memo_kind *stats)
 }
 
 /*
- * What is left of a lone flow near its end is brought to a multiple of so many packets, so that
- * ends come in few sizes: the flow is taken to go on at its rate for the packets beyond it; if it
- * is being skipped, the skip ends earlier. At most 63 packets at a rate known to some per cent are
- * off by less than a round trip of them all.
+ * What is left of a lone flow near its end is brought to a round number of packets, so that ends
+ * come in few sizes: the flow is taken to go on at its rate for the packets beyond it; if it is
+ * being skipped, the skip ends earlier. That is at most 127 packets, a quarter of what is left, at
+ * a rate that is known to some per cent.
  */
-#define ROUND_PACKETS 64
+static int64_t round_step(int64_t packets)
+{
+    if (packets < 128)
+        return 16;
+    return packets < 256 ? 32 : packets < 512 ? 64 : 128;
+}
 
 static void round_left(struct part *p)
 {
@@ -489,13 +495,13 @@ static void round_left(struct part *p)
     const uint32_t flow = p->flow[0];
     const struct flow_tx *t = &p->tx[flow];
     const int64_t left = t->size - t->snd_una - freeze_pending_bytes(p, flow);
-    const int64_t beyond = left / payload % ROUND_PACKETS;
+    const int64_t step = round_step(left / payload), beyond = left / payload % step;
 
     if (t->path_count > 1 || !beyond || !lens_is_short(p, flow, left) ||
         p->s->result[flow].start_ps == p->now + p->offset)
         return;
     if (p->frozen_ps)
-        freeze_shorten(p, ROUND_PACKETS - beyond);
+        freeze_shorten(p, step - beyond);
     else if (t->size - t->snd_max >= beyond * payload + margin_bytes(p))
         freeze_nudge(p, beyond);
 }
@@ -704,8 +710,6 @@ static void disband(struct sim *s, const struct part *leader)
             continue;
         p->stage->is_twin = (uint8_t)is_twin(p, first);
         p->leader = first->id;
-        if (!p->stage->is_twin && !can_wait(p))
-            go_alone(p, 0);
     }
 }
 
