@@ -1013,13 +1013,32 @@ static void begin_as_known(struct part *p, int64_t global_ps)
         make_beginning(p, sizes, hash, begin_ps + steps * step, global_ps);
 }
 
+/* What a leader has come to is known from now on, as if that had been the longest time: unless that
+ * is so little that looking it up would cost more. */
+#define CUT_SHARE 8 /* of a round trip */
+
+static void cut_lead(struct part *p, int64_t global_ps)
+{
+    const struct stage *g = p->stage;
+    const int64_t now = global_ps - p->offset;
+
+    if (!g->awaits_thaw && !p->frozen_ps && !p->note_count && p->executed == now &&
+        now - g->at.local_ps >= step_of(p) / CUT_SHARE) {
+        p->now = now;
+        p->stage_over = STAGE_SPAN;
+        end_lead(p, is_whole(p));
+    } else {
+        end_lead(p, 0);
+    }
+}
+
 void stage_disturb(struct part *p, int64_t global_ps)
 {
     const int waited = episode_waits(p);
     int is_behind;
 
     if (p->episode_state == EPISODE_LEADS)
-        end_lead(p, 0);
+        cut_lead(p, global_ps);
     if (p->episode_state == EPISODE_REPLAYS)
         p->s->memo.release(p->s->memo.ctx, p->known.entry);
     if (waited)
