@@ -64,6 +64,7 @@ struct stage {
     int64_t wake, bound;         /* global: when it is taken; before when nothing completes */
     uint64_t state_hash;         /* of all of the state at the beginning */
     uint8_t is_twin;             /* of the leader that it follows */
+    uint64_t *outcome, *outcome_by_kind; /* where the look-up was counted */
     /* as a leader */
     uint8_t is_listed, awaits_thaw;
     int64_t base, begin_global, span_ps;
@@ -366,7 +367,21 @@ static int is_seen(struct sim *s, uint64_t hash)
     return 0;
 }
 
-static void count_miss(struct part *p)
+/* Counts a look-up with its outcome, once in all and once by where the stage begins. */
+static void count_look(struct part *p, uint64_t *outcome, uint64_t *by_kind, uint64_t change)
+{
+    struct stage *g = p->stage;
+
+    g->outcome = outcome;
+    g->outcome_by_kind = by_kind;
+    *outcome += change;
+    if (by_kind)
+        *by_kind += change;
+    p->s->memo_lookups += change;
+    p->s->memo_kind[g->look.kind].lookups += change;
+}
+
+static enum sim_miss why_missed(struct part *p)
 {
     struct sim *s = p->s;
     struct stage *g = p->stage;
@@ -377,7 +392,7 @@ static void count_miss(struct part *p)
     for (int k = 0; k < LENS_KEYS; k++)
         if (g->is_known[k])
             why = SIM_MISS_SHORT;
-    s->memo_missed[why]++;
+    return why;
 }
 
 /* Of the state, all of it. */
@@ -468,11 +483,10 @@ static void follow_or_lead(struct part *p, struct sim_memo_kind *stats)
     if (leader && (g->is_twin || can_wait(p, leader))) {
         p->episode_state = EPISODE_FOLLOWS;
         p->leader = leader->id;
-        s->memo_coalesced++;
-        stats->coalesced++;
+        count_look(p, &s->memo_coalesced, &stats->coalesced, 1);
         return;
     }
-    count_miss(p);
+    count_look(p, &s->memo_missed[why_missed(p)], NULL, 1);
     lead(p, !leader);
 }
 
@@ -531,14 +545,10 @@ static void look(struct part *p, enum stage_kind kind, uint32_t step)
         s->memo_missed[SIM_MISS_LARGE]++;
         return;
     }
-    s->memo_lookups++;
-    stats->lookups++;
-    if (p->episode_state == EPISODE_REPLAYS) {
-        s->memo_hits++;
-        stats->hits++;
-    } else {
+    if (p->episode_state == EPISODE_REPLAYS)
+        count_look(p, &s->memo_hits, &stats->hits, 1);
+    else
         follow_or_lead(p, stats);
-    }
     s->memo_good += p->flow_count >= 8 && p->episode_state != EPISODE_LEADS;
 }
 
@@ -1035,15 +1045,19 @@ static void cut_lead(struct part *p, int64_t global_ps)
 void stage_disturb(struct part *p, int64_t global_ps)
 {
     const int waited = episode_waits(p);
+    const int never_began =
+        (waited || p->episode_state == EPISODE_LEADS) && begin_of(p) + STAGE_PS_MIN > global_ps;
     int is_behind;
 
+    if (never_began) /* several control events at one instant; or the skip before it is cut short */
+        count_look(p, p->stage->outcome, p->stage->outcome_by_kind, UINT64_MAX);
     if (p->episode_state == EPISODE_LEADS)
         cut_lead(p, global_ps);
     if (p->episode_state == EPISODE_REPLAYS)
         p->s->memo.release(p->s->memo.ctx, p->known.entry);
     if (waited)
         p->executed = p->now;
-    p->s->memo_disturbed += (uint64_t)waited;
+    p->s->memo_disturbed += (uint64_t)(waited && !never_began);
     p->episode_state = EPISODE_PLAIN;
     p->stage_over = 0;
     is_behind = p->frozen_ps ? p->frozen_at + p->frozen_ps + p->offset < global_ps
