@@ -563,12 +563,10 @@ int64_t episode_bound(struct part *p, int64_t (*bound)(struct part *p))
     return first == TIME_NEVER ? first : first - leader->record->at.global_ps + p->now + p->offset;
 }
 
-void episode_finish_all(struct sim *s, int64_t horizon)
+int episode_finish_all(struct sim *s, int64_t horizon)
 {
-    if (s->memo.lens == MEMO_FCG) {
-        stage_finish_all(s, horizon);
-        return;
-    }
+    if (s->memo.lens == MEMO_FCG)
+        return stage_finish_all(s, horizon);
     for (uint32_t i = 0; i < s->run_count; i++) {
         struct part *p = s->parts[s->run[i]];
 
@@ -586,6 +584,7 @@ void episode_finish_all(struct sim *s, int64_t horizon)
             adopt(p);
     }
     s->memo.on_barrier(s->memo.ctx);
+    return 1;
 }
 
 /* ---- disturbance ---- */

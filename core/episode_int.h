@@ -51,7 +51,8 @@ void episode__remove_leader(struct sim *s, const struct part *p);
 void stage_begin(struct part *p);
 int64_t stage_next(const struct part *p);
 int64_t stage_bound(struct part *p, int64_t (*bound)(struct part *leader));
-void stage_finish_all(struct sim *s, int64_t horizon);
+/* Returns 0 if a partition has stopped before @horizon. */
+int stage_finish_all(struct sim *s, int64_t horizon);
 void stage_disturb(struct part *p, int64_t global_ps);
 uint64_t stage_leader_key(const struct part *p, const struct bytes **key);
 void stage_fini(struct part *p);

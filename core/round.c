@@ -450,19 +450,19 @@ static int one_round(struct sim *s, int64_t end)
     const struct horizon h = begin_round(s, end);
     /* a change of the network alone does not keep a run going */
     const int goes_on = h.is_control && s->control_work;
-    int noted, rc;
+    int noted, rc, all_there = 1;
 
     advance(s, h.time, goes_on);
     if (s->memo.lookup)
-        episode_finish_all(s, h.time);
+        all_there = episode_finish_all(s, h.time);
     if (s->interrupted)
         return WH_ERR_INTERRUPTED;
     if (has_failed(s))
         return WH_ERR_NOMEM;
     noted = has_notes(s);
     rc = settle(s);
-    if (rc || (noted && (s->is_serial || s->is_accelerated)))
-        return rc; /* who has stopped at a completion goes on first */
+    if (rc || !all_there || (noted && (s->is_serial || s->is_accelerated)))
+        return rc; /* who has stopped at a completion, or a stage, goes on first */
     if (!h.is_control || !sim_has_work(s))
         return h.is_last && !noted;
     if (!goes_on)

@@ -709,8 +709,9 @@ int quiet_release(struct sim *s, struct part *p, uint32_t swtch);
 /* Looks up the episodes that control events have begun. */
 void episode_begin_all(struct sim *s);
 /* Everything up to @horizon has been executed: episodes that have ended become known, and what
- * replays them takes their end. */
-void episode_finish_all(struct sim *s, int64_t horizon);
+ * replays them takes their end. Returns 0 if a partition stands at the end of a stage before
+ * @horizon, and has to go on before anything else happens. */
+int episode_finish_all(struct sim *s, int64_t horizon);
 /* A control event at @global_ps ends the episode. */
 void episode_disturb(struct part *p, int64_t global_ps);
 /* Of a partition that replays or follows: when something happens in it next, local; before when

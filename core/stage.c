@@ -520,8 +520,10 @@ static void round_left(struct part *p)
         freeze_nudge(p, beyond);
 }
 
-/* So far the number of stages on end is part of the key: what the watch has seen depends on it. */
-#define STEP_MAX 255u
+/* The number of stages on end is part of the key: what the watch has seen and how far timers are
+ * depends on it. After so many the rest is executed, or a flow that waits for a timeout in a state
+ * that comes again and again would never get there. */
+#define STEP_MAX 200u
 
 static void look(struct part *p, enum stage_kind kind, uint32_t step)
 {
@@ -529,17 +531,16 @@ static void look(struct part *p, enum stage_kind kind, uint32_t step)
     struct sim_memo_kind *stats = &s->memo_kind[kind];
 
     p->episode_state = EPISODE_PLAIN;
-    if (!snapshot_can(p) || episode__is_in_vain(p)) {
+    if (step >= STEP_MAX || !snapshot_can(p) || episode__is_in_vain(p)) {
         s->memo_declined++;
         return;
     }
     if (!p->stage)
         p->stage = calloc(1, sizeof *p->stage);
     check(p->stage != NULL, "out of memory for a stage");
-    if (p->flow_count == 1)
+    if (p->flow_count == 1 && s->watch.create)
         round_left(p);
-    lens_look(&p->stage->look, p, (uint8_t)kind, (uint8_t)(step < STEP_MAX ? step : STEP_MAX),
-              p->frozen_ps > 0);
+    lens_look(&p->stage->look, p, (uint8_t)kind, (uint8_t)step, p->frozen_ps > 0);
     if (!look_up(p)) {
         s->memo_declined++;
         s->memo_missed[SIM_MISS_LARGE]++;
@@ -855,8 +856,16 @@ static void end_stage(struct part *p, int64_t reached)
     look_on(p, end);
 }
 
-void stage_finish_all(struct sim *s, int64_t horizon)
+/* It stands at the end of a stage, and goes on from there. */
+static int is_behind(const struct part *p, int64_t global_ps)
 {
+    return p->running && !episode_waits(p) && p->executed < global_ps - p->offset;
+}
+
+int stage_finish_all(struct sim *s, int64_t horizon)
+{
+    int all_there = 1;
+
     for (uint32_t i = 0; i < s->run_count; i++) {
         struct part *p = s->parts[s->run[i]];
 
@@ -870,8 +879,10 @@ void stage_finish_all(struct sim *s, int64_t horizon)
             go_alone(p, 0);
         while (p->episode_state == EPISODE_REPLAYS && p->stage->wake <= horizon)
             adopt(p, horizon);
+        all_there &= !is_behind(p, horizon);
     }
     s->memo.on_barrier(s->memo.ctx);
+    return all_there;
 }
 
 /* ---- disturbance ---- */
@@ -1047,7 +1058,7 @@ void stage_disturb(struct part *p, int64_t global_ps)
     const int waited = episode_waits(p);
     const int never_began =
         (waited || p->episode_state == EPISODE_LEADS) && begin_of(p) + STAGE_PS_MIN > global_ps;
-    int is_behind;
+    int must_execute;
 
     if (never_began) /* several control events at one instant; or the skip before it is cut short */
         count_look(p, p->stage->outcome, p->stage->outcome_by_kind, UINT64_MAX);
@@ -1060,11 +1071,11 @@ void stage_disturb(struct part *p, int64_t global_ps)
     p->s->memo_disturbed += (uint64_t)(waited && !never_began);
     p->episode_state = EPISODE_PLAIN;
     p->stage_over = 0;
-    is_behind = p->frozen_ps ? p->frozen_at + p->frozen_ps + p->offset < global_ps
-                             : p->executed < global_ps - p->offset;
-    if (is_behind && waited)
+    must_execute = p->frozen_ps ? p->frozen_at + p->frozen_ps + p->offset < global_ps
+                                : p->executed < global_ps - p->offset;
+    if (must_execute && waited)
         begin_as_known(p, global_ps);
-    if (is_behind)
+    if (must_execute)
         catch_up(p, global_ps, global_ps);
 }
 
