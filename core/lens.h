@@ -26,10 +26,10 @@ struct sim;
  * Widths of bins: 2^bits to a factor of two. Rates: 6 to 12 %. Narrower ones cost hits and gain no
  * accuracy: states of flows that contend wander by more within one observation.
  */
-#define LENS_RATE_BITS 3
-#define LENS_FLIGHT_BITS 2
-#define LENS_QUEUE_BITS 1
-#define LENS_STATE_BITS 1
+#define LENS_RATE_BITS 4
+#define LENS_FLIGHT_BITS 3
+#define LENS_QUEUE_BITS 2
+#define LENS_STATE_BITS 2
 
 /* @value in 2^@bits bins to a factor of two; values up to 2^@bits exactly. */
 uint16_t lens_bin(uint64_t value, uint32_t bits);
