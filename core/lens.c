@@ -101,6 +101,7 @@ void lens_look(struct lens *l, struct part *p, uint8_t kind, uint8_t step, int a
     reserve_keys(l, m.flow_count, m.port_count);
     l->kind = kind;
     l->step = step;
+    l->is_watched = p->is_fresh || p->is_watched;
     l->flow_count = m.flow_count;
     l->port_count = m.port_count;
     memcpy(l->port, m.port, m.port_count * sizeof *l->port);
@@ -161,7 +162,7 @@ static struct flow_colour flow_colour(const struct lens *l, const struct part *p
                             .left_bytes = is_sized ? f->left_bytes : 0,
                             .path_count = t->path_count,
                             .hops = t->hops,
-                            .kind = (uint8_t)(1 + l->kind),
+                            .kind = (uint8_t)(1 + l->kind + (l->is_watched ? 0 : 8)),
                             .step = l->step,
                             .cls = t->cls,
                             .is_sized = (uint8_t)is_sized};

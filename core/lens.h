@@ -65,7 +65,7 @@ struct lens {
     uint32_t *port;         /* shape: [port_count], ids */
     uint32_t flow_count, port_count, flow_cap, port_cap;
     struct lens_key key[LENS_BARE + 1];
-    uint8_t kind, step;
+    uint8_t kind, step, is_watched;   /* is_watched: or will be */
     struct bytes bytes, colour, edge; /* the graph that is being made */
     struct bytes form;                /* of a partition of one flow */
     uint32_t *order;                  /* shape: [order_cap] */
