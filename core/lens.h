@@ -23,8 +23,8 @@ struct part;
 struct sim;
 
 /*
- * Widths of bins: 2^bits to a factor of two. Rates: 6 to 12 %. Narrower ones cost hits and gain no
- * accuracy: states of flows that contend wander by more within one observation.
+ * Widths of bins: 2^bits to a factor of two; rates 4 to 6 %. One bit less each, and the error of
+ * flows that contend is twice their noise floor; one more gains little (docs/validation.md).
  */
 #define LENS_RATE_BITS 4
 #define LENS_FLIGHT_BITS 3
