@@ -294,6 +294,7 @@ Test(stage, is_refused_to_flows_that_end_inside)
  * times make them. @shift_ps: a perturbation of the starts. */
 #define ROUNDS 24u
 #define PATTERN 6u
+#define PERTURBATIONS 6
 #define ROUND_FLOWS (ROUNDS * PATTERN)
 
 static void add_rounds(struct sim *s, uint64_t seed, int64_t shift_ps)
@@ -374,8 +375,8 @@ Test(stage, costs_less_accuracy_than_there_is_chance)
         struct error floor = {0}, e;
 
         run_rounds(controls[i], 5, 0, 0, plain);
-        for (int k = 1; k <= 3; k++) {
-            run_rounds(controls[i], 5, k * 30000, 0, other);
+        for (int k = 1; k <= PERTURBATIONS; k++) {
+            run_rounds(controls[i], 5, k * 16000, 0, other);
             e = compare_fct(plain, other);
             floor.mean = max_of(floor.mean, e.mean);
             floor.p99 = max_of(floor.p99, e.p99);
