@@ -232,7 +232,18 @@ enum episode_state {
  * their own. One worker runs it at a time; between rounds it belongs to the coordinator.
  */
 struct part {
+    /* what the loop over the partitions in each round reads */
     struct sim *s;
+    int64_t offset;   /* global time = local time + offset */
+    int64_t executed; /* local: up to where; less than the horizon after a disturbance */
+    int64_t bound;    /* no completion before it, local; may be too early */
+    int64_t frozen_at, frozen_ps; /* since when, for how long, local; 0: not frozen */
+    int64_t wake;                 /* global: when what it waits for is taken; stage.c */
+    uint32_t note_count;
+    uint32_t running;      /* members whose sender is not done */
+    uint8_t episode_state; /* enum episode_state */
+    uint8_t stage_over;    /* enum stage_end; a leader has come to it */
+    uint32_t note_cap;
     struct event ev; /* the event being executed: its key is "now" */
     int64_t now;
     int64_t limit;   /* events after it wait; lowered by a completion */
@@ -257,11 +268,9 @@ struct part {
         uint32_t flow;
         uint32_t what; /* enum note_kind */
     } * note;
-    uint32_t note_count, note_cap;
 
     /* membership: part.c */
     uint32_t id;
-    int64_t offset; /* global time = local time + offset */
     uint32_t *flow; /* shape: [flow_count], flows of which it holds state or packets */
     uint32_t flow_count, flow_cap;
     uint32_t active; /* of them, not closed */
@@ -270,7 +279,6 @@ struct part {
     uint32_t *linger; /* shape: [linger_count], ports that nobody claims, not idle yet */
     uint32_t linger_count, linger_cap;
     uint32_t closes;    /* flows that left since the last look for a split */
-    uint32_t running;   /* members whose sender is not done */
     uint8_t touched;    /* in sim.touched */
     uint8_t charge_due; /* shares of its flows may have changed */
     int64_t touch_ps;   /* global time of what touched it */
@@ -285,9 +293,8 @@ struct part {
     struct episode *episode; /* what the watch is told */
     uint8_t is_fresh;        /* a control event has touched it: a new episode begins */
     uint8_t is_watched, is_ending, note_stop;
-    uint32_t skips;               /* in this episode */
-    int64_t frozen_at, frozen_ps; /* since when, for how long, local; 0: not frozen */
-    int64_t nudge_bytes;          /* see freeze_nudge; 0: frozen by a verdict */
+    uint32_t skips;      /* in this episode */
+    int64_t nudge_bytes; /* see freeze_nudge; 0: frozen by a verdict */
     uint64_t skips_ever;
     double skipped_flow_s; /* summed over flows */
     uint64_t skipped_packets, skipped_hops;
@@ -295,7 +302,6 @@ struct part {
     uint64_t class_events[CLASS_COUNT], why_events[WATCH_REASON_MAX];
 
     /* replaying: episode.c */
-    uint8_t episode_state;   /* enum episode_state */
     uint32_t leader;         /* whom it follows */
     struct memo_value known; /* what it replays */
     struct record *record;   /* what it remembers as a leader */
@@ -304,16 +310,13 @@ struct part {
 
     /* the fcg lens: stage.c */
     struct stage *stage; /* what it looked up, and remembers as a leader; NULL: nothing yet */
-    uint8_t stage_over;  /* enum stage_end; a leader has come to it */
     int64_t pending_at;  /* frozen_at of what freeze_pending_bytes last found out */
 
     /* rounds: round.c */
     int64_t from;         /* local: where the present round began for it */
     double events_per_ps; /* lately; 0: not known */
-    int64_t executed;     /* local: up to where; less than the horizon after a disturbance */
     uint8_t stops_idle;   /* this round does not run beyond its last completion */
     uint32_t run_index;   /* in sim.run */
-    int64_t bound;        /* no completion before it, local; may be too early */
     int64_t *final;       /* shape: [final_count], arrivals of last packets on their last wire */
     uint32_t final_count, final_cap;
     uint64_t weight; /* events of its last round */

@@ -238,8 +238,8 @@ static void adopt(struct part *p, int64_t reached)
         freeze_thaw(p);
     stage__map_by(p, g->sizes, &m);
     stage__adopt_state(p, &m, v);
-    dcheck(p->now + p->offset == g->wake, "partition %u: a stage ends at %lld, not %lld", p->id,
-           (long long)(p->now + p->offset), (long long)g->wake);
+    dcheck(p->now + p->offset == p->wake, "partition %u: a stage ends at %lld, not %lld", p->id,
+           (long long)(p->now + p->offset), (long long)p->wake);
     p->episode_state = EPISODE_PLAIN;
     for (uint32_t i = 0; i < v->note_count; i++)
         part_note(p, m.flow[stage__notes_of(v)[i].rank],
@@ -257,7 +257,7 @@ static void adopt(struct part *p, int64_t reached)
 
 int64_t stage_next(const struct part *p)
 {
-    return p->episode_state == EPISODE_FOLLOWS ? TIME_NEVER : p->stage->wake - p->offset;
+    return p->episode_state == EPISODE_FOLLOWS ? TIME_NEVER : p->wake - p->offset;
 }
 
 int64_t stage_bound(struct part *p, int64_t (*bound)(struct part *p))
@@ -303,7 +303,7 @@ int stage_finish_all(struct sim *s, int64_t horizon)
 
         if (p->episode_state == EPISODE_FOLLOWS && !p->stage->is_twin && p->stage->bound <= horizon)
             go_alone(p, 0);
-        while (p->episode_state == EPISODE_REPLAYS && p->stage->wake <= horizon)
+        while (p->episode_state == EPISODE_REPLAYS && p->wake <= horizon)
             adopt(p, horizon);
         all_there &= !is_behind(p, horizon);
     }

@@ -77,8 +77,8 @@ int stage__accept(struct part *p, const struct memo_value *known, enum lens_size
     p->known = *known;
     p->episode_state = EPISODE_REPLAYS;
     g->sizes = sizes;
-    g->wake = stage__base_of(p) + v->end_ps;
-    g->bound = bound_of(p, v, sizes, g->wake);
+    p->wake = stage__base_of(p) + v->end_ps;
+    g->bound = bound_of(p, v, sizes, p->wake);
     return 1;
 }
 
