@@ -45,7 +45,11 @@ struct cc_ops {
      * the state goes on moving meanwhile, without effect until something changes. NULL: nothing. */
     void (*on_skip)(struct part *p, uint32_t flow, void *state, int64_t elapsed_ps,
                     int64_t packets);
+    /* What of the state decides how it goes on, in bins, for the fcg lens (lens.h); beside rate,
+     * window and bytes in flight. @out: shape [CC_COARSE_COUNT], zeroed. NULL: nothing. */
+    void (*coarse)(const struct flow_tx *t, const void *state, uint16_t *out);
 };
+#define CC_COARSE_COUNT 4u
 
 extern const struct cc_ops cc_none, cc_dcqcn, cc_hpcc, cc_timely, cc_dctcp, cc_swift;
 

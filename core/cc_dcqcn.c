@@ -6,6 +6,7 @@
  * event only at the first grid point after a CNP. So an idle flow costs nothing, and the increase
  * timer stops once rate and target are at line rate, where it changes nothing.
  */
+#include "lens.h"
 #include "sim_int.h"
 #include "units.h"
 
@@ -170,10 +171,24 @@ static void on_skip(struct part *p, uint32_t flow, void *state, int64_t elapsed_
         d->alpha_next -= elapsed_ps / step * step;
 }
 
+static void coarse(const struct flow_tx *t, const void *state, uint16_t *out)
+{
+    const struct dcqcn *d = state;
+
+    out[0] = (uint16_t)(d->started | (d->check_at != TIME_NEVER) << 1 |
+                        (d->increase_at != TIME_NEVER) << 2 | d->cnp_for_check << 3);
+    if (!d->started)
+        return;
+    out[1] = lens_bin((uint64_t)(d->alpha * 1024), LENS_STATE_BITS);
+    out[2] = lens_share_bin(d->target_bps, t->max_rate_bps, LENS_RATE_BITS);
+    out[3] = (uint16_t)(d->stage < 8 ? d->stage : 8);
+}
+
 const struct cc_ops cc_dcqcn = {.name = "dcqcn",
                                 .state_bytes = sizeof(struct dcqcn),
                                 .on_start = on_start,
                                 .on_ack = on_ack,
                                 .on_timer = on_timer,
                                 .rebase = rebase,
-                                .on_skip = on_skip};
+                                .on_skip = on_skip,
+                                .coarse = coarse};

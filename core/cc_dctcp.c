@@ -5,6 +5,7 @@
  * alpha = (1 - g) alpha + g F; at most one cut per window, rate *= 1 - alpha / 2; an additive step
  * per window without a mark.
  */
+#include "lens.h"
 #include "sim_int.h"
 
 struct dctcp {
@@ -94,8 +95,18 @@ static void on_skip(struct part *p, uint32_t flow, void *state, int64_t elapsed_
     d->alpha *= power(1 - p->s->cfg.dctcp.gain, packets / d->batch);
 }
 
+static void coarse(const struct flow_tx *t, const void *state, uint16_t *out)
+{
+    const struct dctcp *d = state;
+
+    (void)t;
+    out[0] = (uint16_t)((d->last_update != 0) | d->in_cwr << 1);
+    out[1] = lens_bin((uint64_t)(d->alpha * 1024), LENS_STATE_BITS);
+}
+
 const struct cc_ops cc_dctcp = {.name = "dctcp",
                                 .state_bytes = sizeof(struct dctcp),
                                 .on_start = on_start,
                                 .on_ack = on_ack,
-                                .on_skip = on_skip};
+                                .on_skip = on_skip,
+                                .coarse = coarse};

@@ -190,10 +190,20 @@ static void rebase(void *state, int64_t delta_ps)
         h->hop[i] = int_rebase(h->hop[i], delta_ps);
 }
 
+/* Before the first report the rate cannot move. */
+static void coarse(const struct flow_tx *t, const void *state, uint16_t *out)
+{
+    const struct hpcc *h = state;
+
+    (void)t;
+    out[0] = h->last_update != 0;
+}
+
 const struct cc_ops cc_hpcc = {.name = "hpcc",
                                .state_bytes = sizeof(struct hpcc),
                                .header_bytes = 42,
                                .needs_int = 1,
                                .on_start = on_start,
                                .on_ack = on_ack,
-                               .rebase = rebase};
+                               .rebase = rebase,
+                               .coarse = coarse};

@@ -6,6 +6,7 @@
  * by the gradient of the RTT over the normaliser: up if it is not positive, else rate *= 1 - beta
  * grad. Times enter as nanoseconds, the reference's unit.
  */
+#include "lens.h"
 #include "sim_int.h"
 
 #define HYPER_STAGE 5u /* consecutive increases before the larger step, reference value */
@@ -72,8 +73,20 @@ static void on_ack(struct part *p, uint32_t flow, void *state, const struct cc_a
     }
 }
 
+/* The gradient as a share of the base RTT, of either sign. */
+static void coarse(const struct flow_tx *t, const void *state, uint16_t *out)
+{
+    const struct timely *y = state;
+    const double share = y->diff_ns * 1000 / (double)t->base_rtt_ps;
+    const double size = share < 0 ? -share : share;
+
+    out[0] = (uint16_t)((y->last_update != 0) | (y->stage >= HYPER_STAGE) << 1 | (share < 0) << 2);
+    out[1] = lens_bin((uint64_t)((size < 1e6 ? size : 1e6) * 64), LENS_STATE_BITS);
+}
+
 const struct cc_ops cc_timely = {.name = "timely",
                                  .state_bytes = sizeof(struct timely),
                                  .header_bytes = 8,
                                  .on_start = on_start,
-                                 .on_ack = on_ack};
+                                 .on_ack = on_ack,
+                                 .coarse = coarse};

@@ -15,36 +15,13 @@
  * All of it happens in the order of the list of partitions, by the coordinator, so that no hit
  * depends on timing; and hits are exact, so results are the same with and without.
  */
+#include "episode_int.h"
 #include "sim_int.h"
 #include "snapshot.h"
 #include "units.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-/* Counters that an episode moves. */
-struct moved {
-    int64_t global_ps, local_ps; /* duration; local: without skips */
-    uint64_t packet_hops, data_packets, ack_packets, nack_packets, cnp_echoes, marks, rate_cuts,
-        timeouts, retx_packets;
-    uint64_t skipped_packets, skipped_hops, skips;
-    double skipped_flow_s;
-    struct audit_sums audited;
-    uint32_t note_count, audit_rows;
-};
-
-struct moved_flow {
-    int64_t base;
-    uint64_t cnps;
-};
-
-struct moved_port {
-    uint64_t tx_total_bytes, tx_packets, marks, q_max;
-};
-
-struct moved_note {
-    uint32_t rank, what;
-};
 
 /* What a leader remembers of the beginning. */
 struct record {
@@ -61,7 +38,7 @@ struct record {
 
 /* ---- counters ---- */
 
-static struct moved counters_of(const struct part *p)
+struct moved episode__counters(const struct part *p)
 {
     return (struct moved){
         .global_ps = p->now + p->offset,
@@ -84,7 +61,7 @@ static struct moved counters_of(const struct part *p)
     };
 }
 
-static struct moved since(const struct moved *now, const struct moved *then)
+struct moved episode__since(const struct moved *now, const struct moved *then)
 {
     struct moved m = {
         .global_ps = now->global_ps - then->global_ps,
@@ -110,7 +87,7 @@ static struct moved since(const struct moved *now, const struct moved *then)
     return m;
 }
 
-static void move_counters(struct part *p, const struct moved *m)
+void episode__move_counters(struct part *p, const struct moved *m)
 {
     p->replayed_hops += m->packet_hops;
     p->data_packets += m->data_packets;
@@ -130,33 +107,45 @@ static void move_counters(struct part *p, const struct moved *m)
 
 /* ---- leaders that are under way, by key ---- */
 
-static int is_same_key(const struct record *r, uint64_t hash, const struct bytes *key)
+static uint64_t leader_hash(const struct part *p, const struct bytes **key)
 {
-    return r->hash == hash && r->key.count == key->count && !memcmp(r->key.at, key->at, key->count);
+    if (p->s->memo.lens == MEMO_FCG)
+        return stage_leader_key(p, key);
+    *key = &p->record->key;
+    return p->record->hash;
 }
 
-static struct part *find_leader(const struct sim *s, uint64_t hash, const struct bytes *key)
+static int is_same_key(const struct part *p, uint64_t hash, const struct bytes *key)
+{
+    const struct bytes *own;
+
+    return leader_hash(p, &own) == hash && own->count == key->count &&
+           !memcmp(own->at, key->at, key->count);
+}
+
+struct part *episode__find_leader(const struct sim *s, uint64_t hash, const struct bytes *key)
 {
     uint32_t i;
 
     if (!s->leader_cap)
         return NULL;
     for (i = (uint32_t)hash & (s->leader_cap - 1); s->leader[i]; i = (i + 1) & (s->leader_cap - 1))
-        if (is_same_key(s->parts[s->leader[i]]->record, hash, key))
+        if (is_same_key(s->parts[s->leader[i]], hash, key))
             return s->parts[s->leader[i]];
     return NULL;
 }
 
 static void put_leader(struct sim *s, uint32_t id)
 {
-    uint32_t i = (uint32_t)s->parts[id]->record->hash & (s->leader_cap - 1);
+    const struct bytes *key;
+    uint32_t i = (uint32_t)leader_hash(s->parts[id], &key) & (s->leader_cap - 1);
 
     while (s->leader[i])
         i = (i + 1) & (s->leader_cap - 1);
     s->leader[i] = id;
 }
 
-static void add_leader(struct sim *s, const struct part *p)
+void episode__add_leader(struct sim *s, const struct part *p)
 {
     if (2 * (s->leader_count + 1) > s->leader_cap) {
         const uint32_t old_cap = s->leader_cap;
@@ -175,10 +164,11 @@ static void add_leader(struct sim *s, const struct part *p)
 }
 
 /* Closes the gap, as open addressing wants it. */
-static void remove_leader(struct sim *s, const struct part *p)
+void episode__remove_leader(struct sim *s, const struct part *p)
 {
     const uint32_t mask = s->leader_cap - 1;
-    uint32_t i = (uint32_t)p->record->hash & mask, k;
+    const struct bytes *key;
+    uint32_t i = (uint32_t)leader_hash(p, &key) & mask, k;
 
     while (s->leader[i] != p->id)
         i = (i + 1) & mask;
@@ -207,7 +197,7 @@ static void remember(struct part *p, const struct snapshot_map *m)
         r->port = realloc(r->port, r->port_cap * sizeof *r->port);
     }
     check(r->flow && r->port, "out of memory for an episode of %u flows", m->flow_count);
-    r->at = counters_of(p);
+    r->at = episode__counters(p);
     for (uint32_t i = 0; i < m->flow_count; i++)
         r->flow[i] = (struct moved_flow){p->tx[m->flow[i]].base, p->tx[m->flow[i]].cnps};
     for (uint32_t i = 0; i < m->port_count; i++) {
@@ -218,8 +208,7 @@ static void remember(struct part *p, const struct snapshot_map *m)
     }
 }
 
-/* INT stamps can only be moved by whole ns. */
-static int64_t base_of(const struct part *p, int64_t local_ps)
+int64_t episode__base(const struct part *p, int64_t local_ps)
 {
     return p->int_rec ? local_ps / PS_PER_NS * PS_PER_NS : local_ps;
 }
@@ -261,7 +250,7 @@ static void lead(struct part *p, const struct snapshot_map *m, uint64_t hash,
     p->episode_state = EPISODE_LEADS;
     r->has_followers = (uint8_t)can_be_followed;
     if (can_be_followed)
-        add_leader(p->s, p);
+        episode__add_leader(p->s, p);
 }
 
 static struct memo_value lookup_named(struct part *p, const struct snapshot_map *m,
@@ -286,7 +275,7 @@ static struct memo_value lookup_named(struct part *p, const struct snapshot_map 
 #define VAIN_TRIES 1024u
 #define VAIN_PAUSE 15u
 
-static int is_in_vain(struct part *p)
+int episode__is_in_vain(struct part *p)
 {
     struct sim *s = p->s;
 
@@ -312,13 +301,13 @@ static void begin(struct part *p)
     const struct part *leader;
     uint64_t hash;
 
-    if (!snapshot_can(p) || is_in_vain(p)) {
+    if (!snapshot_can(p) || episode__is_in_vain(p)) {
         s->memo_declined++;
         return;
     }
     key->count = 0;
     snapshot_map(p, &m);
-    snapshot_save(p, &m, base_of(p, p->now), 1, key);
+    snapshot_save(p, &m, episode__base(p, p->now), 1, key);
     s->memo_lookups++;
     hash = s->memo.hash(key->at, key->count);
     p->known = s->memo.lookup(s->memo.ctx, hash, key->at, key->count);
@@ -327,7 +316,7 @@ static void begin(struct part *p)
     if (p->known.entry) {
         p->episode_state = EPISODE_REPLAYS;
         s->memo_hits++;
-    } else if ((leader = find_leader(s, hash, key))) {
+    } else if ((leader = episode__find_leader(s, hash, key))) {
         p->episode_state = EPISODE_FOLLOWS;
         p->leader = leader->id;
         s->memo_coalesced++;
@@ -343,8 +332,12 @@ void episode_begin_all(struct sim *s)
     for (uint32_t i = 0; i < s->fresh_count; i++) {
         struct part *p = s->parts[s->fresh[i]];
 
-        if (p->run_index != ROW_NONE && p->is_fresh && p->episode_state == EPISODE_NEW)
-            begin(p);
+        if (p->run_index != ROW_NONE && p->is_fresh && p->episode_state == EPISODE_NEW) {
+            if (s->memo.lens == MEMO_FCG)
+                stage_begin(p);
+            else
+                begin(p);
+        }
         if (p->episode_state == EPISODE_NEW)
             p->episode_state = EPISODE_PLAIN;
     }
@@ -366,8 +359,8 @@ static void restore_q_max(struct part *p, const struct snapshot_map *m)
 static void save_value(struct part *p, const struct snapshot_map *m, struct bytes *out)
 {
     const struct record *r = p->record;
-    const struct moved now = counters_of(p);
-    struct moved v = since(&now, &r->at);
+    const struct moved now = episode__counters(p);
+    struct moved v = episode__since(&now, &r->at);
 
     v.note_count = p->note_count;
     out->count = 0;
@@ -391,7 +384,7 @@ static void save_value(struct part *p, const struct snapshot_map *m, struct byte
 
         bytes_put(out, &n, sizeof n);
     }
-    snapshot_save(p, m, base_of(p, r->at.local_ps), 0, out);
+    snapshot_save(p, m, episode__base(p, r->at.local_ps), 0, out);
     audit_save_rows(p, r->at.audit_rows, out);
 }
 
@@ -487,7 +480,7 @@ static void end_lead(struct part *p, int is_whole)
     struct snapshot_map m;
 
     if (r->has_followers)
-        remove_leader(s, p);
+        episode__remove_leader(s, p);
     p->episode_state = EPISODE_PLAIN;
     if (is_whole)
         freeze_end_stretch(p, 1); /* audits are part of the value */
@@ -510,12 +503,12 @@ static void end_lead(struct part *p, int is_whole)
 /* It goes on, and what comes of it is for itself alone. */
 static void stop_leading(struct part *p)
 {
-    remove_leader(p->s, p);
+    episode__remove_leader(p->s, p);
     p->record->has_followers = 0;
     disband(p->s, p, 1);
 }
 
-static void adopt_ports(struct part *p, const struct snapshot_map *m, const struct moved_port *o)
+void episode__adopt_ports(struct part *p, const struct snapshot_map *m, const struct moved_port *o)
 {
     for (uint32_t i = 0; i < m->port_count; i++) {
         struct port *pt = &p->port[m->port[i]];
@@ -544,14 +537,14 @@ static int is_as_known(struct part *p, const struct snapshot_map *m, const struc
         if (p->note[i].flow != m->flow[note[i].rank] || p->note[i].what != note[i].what)
             return 0;
     state->count = 0;
-    snapshot_save(p, m, base_of(p, from->local_ps), 0, state);
+    snapshot_save(p, m, episode__base(p, from->local_ps), 0, state);
     return state->count == end_bytes && !memcmp(state->at, end, end_bytes);
 }
 
 static void audit_value(struct part *p, const struct snapshot_map *m, const struct moved_note *note)
 {
     const struct moved *v = p->known.bytes;
-    const struct moved from = counters_of(p);
+    const struct moved from = episode__counters(p);
 
     if (audit_hit(p, v->global_ps))
         audit_hit_end(p, is_as_known(p, m, &from, note));
@@ -562,7 +555,7 @@ static void adopt(struct part *p)
 {
     const struct moved *v = p->known.bytes;
     const struct moved_flow *f = (const struct moved_flow *)(v + 1);
-    const int64_t base = base_of(p, p->now);
+    const int64_t base = episode__base(p, p->now);
     const int64_t local = p->now + v->local_ps;
     const struct moved_port *o;
     const struct moved_note *n;
@@ -577,8 +570,8 @@ static void adopt(struct part *p)
         p->tx[m.flow[i]].base += f[i].base;
         p->tx[m.flow[i]].cnps += f[i].cnps;
     }
-    adopt_ports(p, &m, o);
-    move_counters(p, v);
+    episode__adopt_ports(p, &m, o);
+    episode__move_counters(p, v);
     audit_take_rows(p,
                     (const uint8_t *)(n + v->note_count) +
                         snapshot_restore(p, &m, base, (const uint8_t *)(n + v->note_count)),
@@ -599,6 +592,8 @@ int64_t episode_next(const struct part *p)
 {
     if (p->episode_state == EPISODE_LIVES)
         return life_wake(p) - p->offset;
+    if (p->s->memo.lens == MEMO_FCG)
+        return stage_next(p);
     return p->episode_state == EPISODE_FOLLOWS ? TIME_NEVER : wake_of(p) - p->offset;
 }
 
@@ -609,6 +604,8 @@ int64_t episode_bound(struct part *p, int64_t (*bound)(struct part *p))
 
     if (p->episode_state == EPISODE_LIVES)
         return life_wake(p);
+    if (p->s->memo.lens == MEMO_FCG)
+        return stage_bound(p, bound);
     if (p->episode_state == EPISODE_REPLAYS)
         return wake_of(p);
     leader = p->s->parts[p->leader];
@@ -616,8 +613,10 @@ int64_t episode_bound(struct part *p, int64_t (*bound)(struct part *p))
     return first == TIME_NEVER ? first : first - leader->record->at.global_ps + p->now + p->offset;
 }
 
-void episode_finish_all(struct sim *s, int64_t horizon)
+int episode_finish_all(struct sim *s, int64_t horizon)
 {
+    if (s->memo.lens == MEMO_FCG)
+        return stage_finish_all(s, horizon);
     for (uint32_t i = 0; i < s->run_count; i++) {
         struct part *p = s->parts[s->run[i]];
 
@@ -637,6 +636,7 @@ void episode_finish_all(struct sim *s, int64_t horizon)
             adopt(p);
     }
     s->memo.on_barrier(s->memo.ctx);
+    return 1;
 }
 
 /* ---- disturbance ---- */
@@ -654,6 +654,10 @@ void episode_disturb(struct part *p, int64_t global_ps)
 {
     const int waited = episode_waits(p);
 
+    if (p->s->memo.lens == MEMO_FCG) {
+        stage_disturb(p, global_ps);
+        return;
+    }
     if (p->episode_state == EPISODE_LEADS)
         end_lead(p, 0);
     if (p->episode_state == EPISODE_REPLAYS)
@@ -670,6 +674,7 @@ void episode_fini(struct part *p)
 {
     if (p->episode_state == EPISODE_REPLAYS)
         p->s->memo.release(p->s->memo.ctx, p->known.entry);
+    stage_fini(p);
     if (!p->record)
         return;
     bytes_fini(&p->record->key);

@@ -253,24 +253,110 @@ static void skip_flow(struct part *p, uint32_t flow, int64_t bytes, int64_t elap
                                         s->ack_wire_bytes, 0});
 }
 
+/* What the lone flow's packets are apart: by its rate, or the slowest port of its way. */
+static int64_t packet_ps(const struct part *p, const struct flow_tx *t)
+{
+    const int64_t frame = p->s->cfg.payload_bytes + p->s->data_header_bytes;
+    int64_t most = units_tx_ps((uint32_t)frame, t->rate_bps, 1);
+
+    for (uint32_t row = t->path; p->path[row] != PATH_END; row++) {
+        const struct port *pt = &p->port[p->path[row]];
+        const int64_t ps =
+            units_tx_ps((uint32_t)frame + pt->charge, p->s->kind[pt->kind].rate_bps, 1);
+
+        most = ps > most ? ps : most;
+    }
+    return most;
+}
+
+void freeze_nudge(struct part *p, int64_t packets)
+{
+    const struct flow_tx *t = &p->tx[p->flow[0]];
+    const int64_t ps = packets * packet_ps(p, t);
+
+    dcheck(p->flow_count == 1 && !p->frozen_ps, "a nudge of partition %u", p->id);
+    freeze_end_watch(p);
+    if (ps < PS_PER_NS)
+        return;
+    p->nudge_bytes = packets * p->s->cfg.payload_bytes;
+    p->frozen_at = p->now;
+    p->frozen_ps = (ps + PS_PER_NS / 2) / PS_PER_NS * PS_PER_NS;
+    p->bound = INT64_MIN;
+}
+
+void freeze_shorten(struct part *p, int64_t packets)
+{
+    const int64_t quantum = p->s->watch.quantum_ps;
+    const int64_t all = freeze_pending_bytes(p, p->flow[0]) / p->s->cfg.payload_bytes;
+
+    if (packets >= all || p->nudge_bytes)
+        return;
+    p->frozen_ps -= (int64_t)((__int128)p->frozen_ps * packets / all) / quantum * quantum;
+    p->pending_at = INT64_MIN;
+    p->bound = INT64_MIN;
+}
+
+static uint32_t row_of_flow(const struct part *p, uint32_t flow)
+{
+    const uint32_t row = p->tx[flow].member;
+
+    dcheck(p->episode->flow_id[row] == flow, "flow %u is not row %u of the episode", flow, row);
+    return row;
+}
+
+/* Of a nudge, whole packets. */
+static int64_t nudged_bytes(const struct part *p, int64_t elapsed)
+{
+    const int64_t packets = p->nudge_bytes / p->s->cfg.payload_bytes;
+
+    return packets * elapsed / p->frozen_ps * p->s->cfg.payload_bytes;
+}
+
+int64_t freeze_pending_bytes(struct part *p, uint32_t flow)
+{
+    const struct episode *e = p->episode;
+
+    if (!p->frozen_ps)
+        return 0;
+    if (p->nudge_bytes)
+        return p->nudge_bytes;
+    if (p->pending_at != p->frozen_at) {
+        p->s->watch.skip_bytes(p->watch, p->frozen_ps, e->bytes);
+        p->pending_at = p->frozen_at;
+    }
+    return e->bytes[row_of_flow(p, flow)];
+}
+
 static void end_skip(struct part *p, int64_t elapsed)
 {
     const struct watch_ops *w = &p->s->watch;
     struct episode *e = p->episode;
 
-    w->skip_bytes(p->watch, elapsed, e->bytes);
-    if (p->s->audit_share > 0)
-        audit_skip(p, &(struct audit_view)AUDIT_VIEW(e), elapsed, e->bytes);
-    for (uint32_t i = 0; i < e->flow_count; i++)
-        skip_flow(p, e->flow_id[i], e->bytes[i], elapsed);
-    w->thaw(p->watch, p->frozen_at, elapsed, e->bytes);
+    if (p->nudge_bytes) {
+        skip_flow(p, p->flow[0], nudged_bytes(p, elapsed), elapsed);
+    } else {
+        w->skip_bytes(p->watch, elapsed, e->bytes);
+        if (p->s->audit_share > 0)
+            audit_skip(p, &(struct audit_view)AUDIT_VIEW(e), elapsed, e->bytes);
+        for (uint32_t i = 0; i < e->flow_count; i++)
+            skip_flow(p, e->flow_id[i], e->bytes[i], elapsed);
+        w->thaw(p->watch, p->frozen_at, elapsed, e->bytes);
+        p->skips_ever++;
+    }
     p->offset += elapsed;
-    p->skipped_flow_s += (double)elapsed * 1e-12 * e->flow_count;
-    p->skips_ever++;
+    p->skipped_flow_s += (double)elapsed * 1e-12 * p->flow_count;
+    p->nudge_bytes = 0;
     p->frozen_ps = 0;
+    p->pending_at = INT64_MIN;
     p->bound = INT64_MIN;
     if (p->s->audit_share > 0)
         audit_thaw(p, &(struct audit_view)AUDIT_VIEW(e));
+    stage_on_thaw(p);
+}
+
+void freeze_thaw(struct part *p)
+{
+    end_skip(p, p->frozen_ps);
 }
 
 void freeze_interrupt(struct part *p, int64_t global_ps)
@@ -327,6 +413,13 @@ void freeze_end_episode(struct part *p)
     p->is_watched = p->tells_acks = 0;
 }
 
+void freeze_end_watch(struct part *p)
+{
+    if (!p->is_fresh)
+        freeze_end_episode(p);
+    p->is_fresh = p->is_watched = 0;
+}
+
 /* The end of a bin. Returns how long the partition is steady, 0: it is not. */
 static int64_t sample(struct part *p, int64_t now)
 {
@@ -367,12 +460,114 @@ static int freeze(struct part *p, int64_t now, int64_t skip)
     p->is_ending = 0;
     p->frozen_at = now;
     p->frozen_ps = skip;
+    p->pending_at = INT64_MIN;
     p->bound = INT64_MIN;
+    if (stage_on_freeze(p)) {
+        p->now = now;
+        return 0;
+    }
     if (skip > p->limit - now)
         return 0;
     end_skip(p, skip);
     p->limit -= p->limit == TIME_NEVER ? 0 : skip;
     return 1;
+}
+
+/* ---- a verdict is saved, and taken ---- */
+
+static uint32_t row_of_port(const struct episode *e, uint32_t port)
+{
+    uint32_t i = port * 0x9e3779b9u & (e->slot_cap - 1);
+
+    for (; e->slot[i]; i = (i + 1) & (e->slot_cap - 1))
+        if (e->port_id[e->slot[i] - 1] == port)
+            return e->slot[i] - 1;
+    return ROW_NONE;
+}
+
+/* Rows of the episode in the order of @m; those ports of @m that are not watched are left out. */
+struct framing {
+    struct watch_frame frame;
+    int64_t *acked, *tx, *left; /* left: for freeze_adopt */
+    uint32_t *flow_order, *port_order;
+    void *memory;
+};
+
+static void make_frame(const struct part *p, const struct snapshot_map *m, struct framing *f)
+{
+    const struct episode *e = p->episode;
+    const size_t flows = e->flow_count, ports = e->port_count;
+    uint32_t count = 0;
+
+    f->memory = malloc((2 * flows + ports) * sizeof(int64_t) + (flows + ports) * sizeof(uint32_t));
+    check(f->memory != NULL, "out of memory for a verdict on %zu flows", flows);
+    f->acked = f->memory;
+    f->left = f->acked + flows;
+    f->tx = f->left + flows;
+    f->flow_order = (uint32_t *)(f->tx + ports);
+    f->port_order = f->flow_order + flows;
+    for (uint32_t i = 0; i < m->flow_count; i++)
+        f->flow_order[i] = row_of_flow(p, m->flow[i]);
+    for (uint32_t i = 0; i < m->port_count; i++)
+        if (row_of_port(e, m->port[i]) != ROW_NONE)
+            f->port_order[count++] = row_of_port(e, m->port[i]);
+    check(count == ports, "%u of %zu ports", count, ports);
+    for (size_t i = 0; i < flows; i++) {
+        f->acked[i] = p->tx[e->flow_id[i]].snd_una;
+        f->left[i] = p->tx[e->flow_id[i]].size - p->tx[e->flow_id[i]].snd_una;
+    }
+    for (size_t i = 0; i < ports; i++)
+        f->tx[i] = (int64_t)p->port[e->port_id[i]].tx_bytes;
+    f->frame = (struct watch_frame){p->now, f->acked, f->tx, f->flow_order, f->port_order};
+}
+
+size_t freeze_save(struct part *p, const struct snapshot_map *m, struct bytes *out)
+{
+    const struct watch_ops *w = &p->s->watch;
+    const size_t count = p->is_watched ? w->state_bytes(p->watch) : 0;
+    struct framing f;
+    void *state;
+
+    if (!count)
+        return 0;
+    state = malloc(count);
+
+    check(state != NULL, "out of memory for a verdict of %zu bytes", count);
+    make_frame(p, m, &f);
+    w->save(p->watch, &f.frame, state);
+    bytes_put(out, state, count);
+    free(state);
+    free(f.memory);
+    return count;
+}
+
+void freeze_adopt(struct part *p, const struct snapshot_map *m, const void *state,
+                  size_t state_bytes, int goes_on, int has_verdict)
+{
+    const struct watch_ops *w = &p->s->watch;
+    struct watch_verdict v = {0};
+    struct framing f;
+
+    if (!goes_on)
+        begin(p);
+    if (!p->is_watched || !state_bytes) {
+        p->is_watched = 0;
+        return;
+    }
+    make_frame(p, m, &f);
+    p->is_watched = (uint8_t)(w->adopt(w->ctx, p->watch, &f.frame, state, state_bytes, f.left,
+                                       goes_on, has_verdict ? &v : NULL) != 0);
+    free(f.memory);
+    if (!p->is_watched || !has_verdict)
+        return;
+    note_why(p, &v);
+    if (v.skip_ps <= 0)
+        return;
+    class_events(p, p->skips++ ? CLASS_OBSERVED : CLASS_TRANSIENT);
+    p->is_ending = 0;
+    p->frozen_at = p->now;
+    p->frozen_ps = v.skip_ps;
+    p->pending_at = INT64_MIN;
 }
 
 void freeze_run(struct part *p)
@@ -388,10 +583,16 @@ void freeze_run(struct part *p)
         begin(p);
     for (;;) {
         const int64_t next = p->is_watched ? p->s->watch.next_sample_ps(p->watch) : TIME_NEVER;
+        const int64_t until = stage_until(p);
         int64_t skip;
 
-        if (next >= p->limit) {
+        if (next >= p->limit && until >= p->limit) {
             part_run(p);
+            return;
+        }
+        if (until < next) {
+            if (run_to(p, until))
+                stage_on_span(p);
             return;
         }
         if (!run_to(p, next))

@@ -114,18 +114,21 @@ static uint32_t port_at(const struct part *p, uint32_t flow, uint32_t i)
     return p->path[p->tx[flow].path + i];
 }
 
-/* Alone on ports that were idle, and nothing can happen to it by chance. Audits want episodes. */
+/* Alone on ports that were idle, and nothing can happen to it by chance. Audits want
+ * episodes; and what the fcg lens replays is not exact, so a life that is disturbed could turn out
+ * to be over already. */
 static int can_be_known(const struct part *p, uint32_t flow)
 {
     const struct sim *s = p->s;
     const struct flow_tx *t = &s->tx[flow];
 
-    return s->memo.lookup && s->audit_share <= 0 && p->flow_count == 1 && !p->swtch_count &&
-           !p->linger_count && !p->old_count && !calendar_count(&p->cal) && t->path_count == 1 &&
-           t->hops <= LIFE_PORTS_MAX && !s->any_loss && !s->cfg.event_count &&
-           s->class_count == 2 && s->cfg.recovery != RECOVERY_SELECTIVE_REPEAT &&
-           !s->cfg.hosts_forward && ack_is_beside(s->cfg.ack) &&
-           (!p->int_rec || s->cfg.int_reset_idle) && !s->nic[s->port[t->port].owner].active;
+    return s->memo.lookup && s->memo.lens == MEMO_EXACT && s->audit_share <= 0 &&
+           p->flow_count == 1 && !p->swtch_count && !p->linger_count && !p->old_count &&
+           !calendar_count(&p->cal) && t->path_count == 1 && t->hops <= LIFE_PORTS_MAX &&
+           !s->any_loss && !s->cfg.event_count && s->class_count == 2 &&
+           s->cfg.recovery != RECOVERY_SELECTIVE_REPEAT && !s->cfg.hosts_forward &&
+           ack_is_beside(s->cfg.ack) && (!p->int_rec || s->cfg.int_reset_idle) &&
+           !s->nic[s->port[t->port].owner].active;
 }
 
 static struct life_key key_of(const struct part *p, uint32_t flow)

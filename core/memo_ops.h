@@ -13,6 +13,29 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What keys hold, see episode.c and stage.c. */
+enum memo_lens { MEMO_EXACT, MEMO_FCG };
+
+/* A coloured graph without loops; an edge (u, v) is (v, u). */
+struct memo_graph {
+    const uint8_t *bytes; /* what the colours point into */
+    const struct memo_colour {
+        uint32_t offset, colour_bytes;
+    } * colour; /* shape: [vertex_count] */
+    const struct memo_edge {
+        uint32_t u, v, label; /* label: 0..65535 */
+    } * edge;                 /* shape: [edge_count] */
+    uint32_t vertex_count, edge_count;
+};
+
+/* Its canonical form: equal bytes mean that equal positions are corresponding vertices. */
+struct memo_form {
+    const uint32_t *order; /* shape: [vertex_count], order[position] = vertex; until the next one */
+    const void *key;       /* as order */
+    size_t key_bytes;
+    uint64_t hash;
+};
+
 struct memo_value {
     const void *entry; /* for release; NULL: there is none */
     const void *bytes; /* aligned for any type */
@@ -21,6 +44,9 @@ struct memo_value {
 
 struct memo_ops {
     void *ctx;
+    enum memo_lens lens;
+    /* MEMO_FCG: returns 0, 1 if the graph is too large for a form, or WH_ERR_NOMEM. */
+    int (*canonical)(void *ctx, const struct memo_graph *g, struct memo_form *out);
     uint64_t (*hash)(const void *key, size_t key_bytes);
     /* bytes NULL: not known */
     struct memo_value (*lookup)(void *ctx, uint64_t hash, const void *key, size_t key_bytes);

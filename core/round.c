@@ -313,6 +313,14 @@ static int note_order(const void *a, const void *b)
     return x->what < y->what ? -1 : x->what > y->what;
 }
 
+/* A follower whose leader was disturbed may end before the horizon, see stage.c. */
+static void delay_notes(const struct sim *s, struct part_note *n, uint32_t count)
+{
+    for (uint32_t i = 0; i < count; i++)
+        if (n[i].time < s->reached)
+            n[i].time = s->reached;
+}
+
 static int gather_of(struct sim *s, struct part *p)
 {
     if (s->notes_count + p->note_count > s->notes_cap) {
@@ -324,6 +332,8 @@ static int gather_of(struct sim *s, struct part *p)
     }
     if (p->note_count)
         memcpy(&s->notes[s->notes_count], p->note, p->note_count * sizeof *p->note);
+    if (s->memo.lookup && s->memo.lens == MEMO_FCG && s->part.reacts)
+        delay_notes(s, &s->notes[s->notes_count], p->note_count);
     s->notes_count += p->note_count;
     p->note_count = 0;
     return 0;
@@ -452,19 +462,19 @@ static int one_round(struct sim *s, int64_t end)
     const struct horizon h = begin_round(s, end);
     /* a change of the network alone does not keep a run going */
     const int goes_on = h.is_control && s->control_work;
-    int noted, rc;
+    int noted, rc, all_there = 1;
 
     advance(s, h.time, goes_on);
     if (s->memo.lookup)
-        episode_finish_all(s, h.time);
+        all_there = episode_finish_all(s, h.time);
     if (s->interrupted)
         return WH_ERR_INTERRUPTED;
     if (has_failed(s))
         return WH_ERR_NOMEM;
     noted = has_notes(s);
     rc = settle(s);
-    if (rc || (noted && (s->is_serial || s->is_accelerated)))
-        return rc; /* who has stopped at a completion goes on first */
+    if (rc || !all_there || (noted && (s->is_serial || s->is_accelerated)))
+        return rc; /* who has stopped at a completion, or a stage, goes on first */
     if (!h.is_control || !sim_has_work(s))
         return h.is_last && !noted;
     if (!goes_on)

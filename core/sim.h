@@ -205,12 +205,27 @@ struct sim_audit_stats {
     double error, low, high;
 };
 void sim_audit_stats(const struct sim *s, struct sim_audit_stats *out);
+
+/* Why a look-up through the fcg lens found nothing. */
+enum sim_miss {
+    SIM_MISS_STRUCTURE, /* never such flows over such ports */
+    SIM_MISS_STATE,     /* known structure, but other rates, queues or sizes */
+    SIM_MISS_SHORT,     /* known, but a flow would end inside */
+    SIM_MISS_LARGE,     /* too large for a canonical form */
+    SIM_MISS_COUNT
+};
+
 /* What became of the episodes of partitions. All zero without a memo. */
 struct sim_memo_stats {
     uint64_t lookups, hits, coalesced; /* coalesced: another partition was executing it */
     uint64_t declined;                 /* not looked up: the state is not all in the partition */
     uint64_t disturbed;                /* of hits and coalesced, ended by a control event */
     uint64_t replayed_hops;
+    /* the fcg lens: [0] after control events, [1] after verdicts, between skips */
+    struct sim_memo_kind {
+        uint64_t lookups, hits, coalesced;
+    } kind[2];
+    uint64_t missed[SIM_MISS_COUNT]; /* look-ups that found nothing, by reason */
 };
 void sim_memo_stats(const struct sim *s, struct sim_memo_stats *out);
 /* Events executed because of the flow, the port. */

@@ -341,6 +341,7 @@ void sim_unbuild(struct sim *s)
     free(s->fresh);
     free(s->leader);
     free(s->snap_flow);
+    free(s->memo_seen);
     bytes_fini(&s->memo_key);
     bytes_fini(&s->snap_timers);
     bytes_fini(&s->memo_named);

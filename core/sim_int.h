@@ -23,6 +23,7 @@
 #include "audit.h"
 #include "calendar.h"
 #include "cc.h"
+#include "lens.h"
 #include "life.h"
 #include "memo_ops.h"
 #include "pool.h"
@@ -241,7 +242,18 @@ enum episode_state {
  * their own. One worker runs it at a time; between rounds it belongs to the coordinator.
  */
 struct part {
+    /* what the loop over the partitions in each round reads */
     struct sim *s;
+    int64_t offset;   /* global time = local time + offset */
+    int64_t executed; /* local: up to where; less than the horizon after a disturbance */
+    int64_t bound;    /* no completion before it, local; may be too early */
+    int64_t frozen_at, frozen_ps; /* since when, for how long, local; 0: not frozen */
+    int64_t wake;                 /* global: when what it waits for is taken; stage.c */
+    uint32_t note_count;
+    uint32_t running;      /* members whose sender is not done */
+    uint8_t episode_state; /* enum episode_state */
+    uint8_t stage_over;    /* enum stage_end; a leader has come to it */
+    uint32_t note_cap;
     struct event ev; /* the event being executed: its key is "now" */
     int64_t now;
     int64_t limit;   /* events after it wait; lowered by a completion */
@@ -255,6 +267,7 @@ struct part {
     struct flow_tx *tx;
     struct flow_rx *rx;
     const uint32_t *path;
+    const struct shard_map *cut; /* executed by shards, or a shard itself; else NULL */
     uint32_t pkt_free;
     uint32_t worker; /* whose rows new packets are taken from */
     struct calendar cal;
@@ -266,11 +279,9 @@ struct part {
         uint32_t flow;
         uint32_t what; /* enum note_kind */
     } * note;
-    uint32_t note_count, note_cap;
 
     /* membership: part.c */
     uint32_t id;
-    int64_t offset; /* global time = local time + offset */
     uint32_t *flow; /* shape: [flow_count], flows of which it holds state or packets */
     uint32_t flow_count, flow_cap;
     uint32_t active; /* of them, not closed */
@@ -279,7 +290,6 @@ struct part {
     uint32_t *linger; /* shape: [linger_count], ports that nobody claims, not idle yet */
     uint32_t linger_count, linger_cap;
     uint32_t closes;    /* flows that left since the last look for a split */
-    uint32_t running;   /* members whose sender is not done */
     uint8_t touched;    /* in sim.touched */
     uint8_t charge_due; /* shares of its flows may have changed */
     int64_t touch_ps;   /* global time of what touched it */
@@ -294,9 +304,9 @@ struct part {
     struct episode *episode; /* what the watch is told */
     uint8_t is_fresh;        /* a control event has touched it: a new episode begins */
     uint8_t is_watched, is_ending, note_stop;
-    uint8_t tells_acks;           /* the watch wants to hear of them */
-    uint32_t skips;               /* in this episode */
-    int64_t frozen_at, frozen_ps; /* since when, for how long, local; 0: not frozen */
+    uint8_t tells_acks;  /* the watch wants to hear of them */
+    uint32_t skips;      /* in this episode */
+    int64_t nudge_bytes; /* see freeze_nudge; 0: frozen by a verdict */
     uint64_t skips_ever;
     double skipped_flow_s; /* summed over flows */
     uint64_t skipped_packets, skipped_hops;
@@ -308,7 +318,6 @@ struct part {
     struct audit_sums audited;
 
     /* replaying: episode.c */
-    uint8_t episode_state;   /* enum episode_state */
     uint32_t leader;         /* whom it follows */
     struct memo_value known; /* what it replays */
     struct record *record;   /* what it remembers as a leader */
@@ -320,24 +329,32 @@ struct part {
     struct life *observed; /* what may become known */
     uint8_t is_observed, has_delivered;
 
-    /* executed by shards: shard.c */
-    const struct shard_map *cut; /* NULL: not at present */
-    struct shard_set *shards;    /* NULL: never yet */
-    uint32_t shard;              /* its own number; the home counts as one more */
-    uint8_t may_stall;           /* a flow may be given up soon: not by shards */
-    int64_t sent_min;            /* first arrival of what it has posted in this window */
+    /* executed by shards: shard.c; and above: cut */
+    struct shard_set *shards; /* NULL: never yet */
+    uint32_t shard;           /* its own number; the home counts as one more */
+    uint8_t may_stall;        /* a flow may be given up soon: not by shards */
+    int64_t sent_min;         /* first arrival of what it has posted in this window */
+
+    /* the fcg lens: stage.c */
+    struct stage *stage; /* what it looked up, and remembers as a leader; NULL: nothing yet */
+    int64_t pending_at;  /* frozen_at of what freeze_pending_bytes last found out */
 
     /* rounds: round.c */
     int64_t from;         /* local: where the present round began for it */
     double events_per_ps; /* lately; 0: not known */
-    int64_t executed;     /* local: up to where; less than the horizon after a disturbance */
     uint8_t stops_idle;   /* this round does not run beyond its last completion */
     uint32_t run_index;   /* in sim.run */
-    int64_t bound;        /* no completion before it, local; may be too early */
     int64_t *final;       /* shape: [final_count], arrivals of last packets on their last wire */
     uint32_t final_count, final_cap;
     uint64_t weight; /* events of its last round */
     struct pool_task task;
+};
+
+/* What the fcg lens looks up. */
+enum stage_kind {
+    STAGE_FRESH, /* what follows a control event */
+    STAGE_THAW,  /* what follows a verdict */
+    STAGE_KINDS
 };
 
 enum note_kind { NOTE_DELIVERED, NOTE_COMPLETED, NOTE_STALLED };
@@ -446,6 +463,10 @@ struct sim {
     uint32_t life_count, life_cap;
     uint32_t memo_tries, memo_good, memo_pause; /* see is_in_vain in episode.c */
     uint64_t memo_lookups, memo_hits, memo_coalesced, memo_declined, memo_disturbed;
+    struct sim_memo_kind memo_kind[STAGE_KINDS]; /* of memo_lookups */
+    uint64_t memo_missed[SIM_MISS_COUNT];        /* look-ups without success, by reason */
+    uint64_t *memo_seen;                         /* open addressing, hashes of structures */
+    uint32_t memo_seen_count, memo_seen_cap;
 
     /* ack_charge.c; shape: [port_count] each, NULL unless ACK_CHARGED */
     int64_t *ack_load_bps;  /* data whose acknowledgements come by */
@@ -730,8 +751,9 @@ int quiet_release(struct sim *s, struct part *p, uint32_t swtch);
 /* Looks up the episodes that control events have begun. */
 void episode_begin_all(struct sim *s);
 /* Everything up to @horizon has been executed: episodes that have ended become known, and what
- * replays them takes their end. */
-void episode_finish_all(struct sim *s, int64_t horizon);
+ * replays them takes their end. Returns 0 if a partition stands at the end of a stage before
+ * @horizon, and has to go on before anything else happens. */
+int episode_finish_all(struct sim *s, int64_t horizon);
 /* A control event at @global_ps ends the episode. */
 void episode_disturb(struct part *p, int64_t global_ps);
 /* Of a partition that replays or follows: when something happens in it next, local; before when
@@ -781,6 +803,29 @@ void freeze_interrupt(struct part *p, int64_t global_ps);
 void freeze_end_stretch(struct part *p, int is_last);
 /* Books the events of the episode that is over. */
 void freeze_end_episode(struct part *p);
+/* It is not watched any more, until the next control event. */
+void freeze_end_watch(struct part *p);
+/* Freezes a partition of one flow without a verdict while it delivers @packets, and ends its watch.
+ */
+void freeze_nudge(struct part *p, int64_t packets);
+/* Makes the present skip, of one flow, shorter by @packets; by none if it has not so many. */
+void freeze_shorten(struct part *p, int64_t packets);
+/* What the present skip delivers of the flow; 0 if there is none. */
+int64_t freeze_pending_bytes(struct part *p, uint32_t flow);
+/* The present skip is over. */
+void freeze_thaw(struct part *p);
+/* The watch, in the numbering of @m; returns its bytes, 0 if the partition is not watched. */
+size_t freeze_save(struct part *p, const struct snapshot_map *m, struct bytes *out);
+/* Takes it, after the state; after a verdict freezes for as long as the own flows allow, or not at
+ * all. @goes_on: the episode that was watched goes on. */
+void freeze_adopt(struct part *p, const struct snapshot_map *m, const void *state,
+                  size_t state_bytes, int goes_on, int has_verdict);
+/* stage.c, holder of the partition: a skip is over; a verdict, returns 1 if the round ends there;
+ * when the present stage is over at the latest, local; that time has come */
+int64_t stage_until(const struct part *p);
+void stage_on_span(struct part *p);
+void stage_on_thaw(struct part *p);
+int stage_on_freeze(struct part *p);
 void freeze_fini(struct part *p);
 
 /* ---- control events of one instant, sim.c ---- */

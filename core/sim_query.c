@@ -4,6 +4,8 @@
 #include "sim_int.h"
 #include "units.h"
 
+#include <string.h>
+
 uint32_t sim_flow_count(const struct sim *s)
 {
     return s->flow_count;
@@ -157,8 +159,13 @@ void sim_skip_stats(const struct sim *s, struct sim_skip_stats *out)
 
 void sim_memo_stats(const struct sim *s, struct sim_memo_stats *out)
 {
-    *out = (struct sim_memo_stats){s->memo_lookups,  s->memo_hits,      s->memo_coalesced,
-                                   s->memo_declined, s->memo_disturbed, 0};
+    *out = (struct sim_memo_stats){.lookups = s->memo_lookups,
+                                   .hits = s->memo_hits,
+                                   .coalesced = s->memo_coalesced,
+                                   .declined = s->memo_declined,
+                                   .disturbed = s->memo_disturbed};
+    memcpy(out->kind, s->memo_kind, sizeof out->kind);
+    memcpy(out->missed, s->memo_missed, sizeof out->missed);
     for (uint32_t i = 0; i < s->part_count; i++)
         out->replayed_hops += s->parts[i]->replayed_hops;
 }

@@ -111,6 +111,14 @@ void snapshot_map(struct part *p, struct snapshot_map *m)
     m->port_count = n.count;
 }
 
+void snapshot_map_as(struct part *p, const struct snapshot_map *m)
+{
+    for (uint32_t i = 0; i < m->flow_count; i++)
+        p->s->tx[m->flow[i]].snap_rank = i;
+    for (uint32_t i = 0; i < m->port_count; i++)
+        p->s->mark[m->port[i]] = i + 1;
+}
+
 void snapshot_unmap(struct part *p, const struct snapshot_map *m)
 {
     for (uint32_t i = 0; i < m->port_count; i++)

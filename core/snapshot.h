@@ -37,6 +37,8 @@ int snapshot_can(const struct part *p);
 
 /* snapshot_map - numbers the partition. snapshot_unmap must follow. */
 void snapshot_map(struct part *p, struct snapshot_map *m);
+/* Numbers the partition as @m says. */
+void snapshot_map_as(struct part *p, const struct snapshot_map *m);
 void snapshot_unmap(struct part *p, const struct snapshot_map *m);
 
 /*

@@ -12,6 +12,7 @@
 #ifndef WH_WATCH_H
 #define WH_WATCH_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* A flow at a control event. */
@@ -56,6 +57,14 @@ struct watch_verdict {
 };
 #define WATCH_REASON_MAX 32u
 
+/* How saved rows are numbered: saved flow i is row flow_order[i]; ports alike. */
+struct watch_frame {
+    int64_t now_ps;
+    const int64_t *acked_bytes; /* shape: [flow_count], own rows: where the counters stand */
+    const int64_t *tx_bytes;    /* shape: [port_count], own rows */
+    const uint32_t *flow_order, *port_order;
+};
+
 struct watch_ops {
     void *ctx;
     int64_t quantum_ps;         /* skips are multiples of it */
@@ -72,6 +81,20 @@ struct watch_ops {
      */
     void (*skip_bytes)(const void *watch, int64_t elapsed_ps, int64_t *out);
     void (*thaw)(void *watch, int64_t now_ps, int64_t skipped_ps, const int64_t *skipped_bytes);
+    /* The state at the end of a bin or after a steady verdict, for a partition like this one. */
+    size_t (*state_bytes)(const void *watch);
+    void (*save)(const void *watch, const struct watch_frame *f, void *out);
+    /*
+     * The saved verdict is reached by this partition, with flows of other sizes: decides anew how
+     * long it is steady, which may be not at all.
+     * @remaining_bytes: shape [flow_count], own rows, payload not yet acknowledged
+     * @goes_on: the episode is the one that was begun here; else it has just begun
+     * @v: NULL: there was no verdict, the watch goes on from there
+     * Returns 0 if it is not watched.
+     */
+    int (*adopt)(void *ctx, void *watch, const struct watch_frame *f, const void *state,
+                 size_t state_bytes, const int64_t *remaining_bytes, int goes_on,
+                 struct watch_verdict *v);
     const char *(*reason_text)(uint32_t reason); /* a clause; NULL past the last one */
 };
 

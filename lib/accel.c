@@ -8,7 +8,9 @@
  */
 #include "accel.h"
 
+#include "canon.h"
 #include "config_keys.h"
+#include "lens.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -44,6 +46,18 @@ static void print_config(FILE *f, const struct sim_config *c)
                 c->events[i].b, (int)c->events[i].kind);
 }
 
+/* The exact lens needs no line: its entries are those of the stores there were before. */
+static void print_lens(FILE *f, const struct accel *a)
+{
+    char canon[CANON_VERSION_BYTES];
+
+    if (a->lens != MEMO_FCG)
+        return;
+    canon_version(canon, sizeof canon);
+    fprintf(f, "fcg %d %d %d %d canon %s\n", LENS_RATE_BITS, LENS_FLIGHT_BITS, LENS_QUEUE_BITS,
+            LENS_STATE_BITS, canon);
+}
+
 static void print_steady(FILE *f, const struct accel *a)
 {
     const struct detect_spec *d = &a->steady.params.spec;
@@ -65,6 +79,7 @@ static int make_settings(const struct accel *a, const struct scenario *sc,
     if (!f)
         return WH_ERR_NOMEM;
     fprintf(f, "snapshot %d\n", SNAPSHOT_FORMAT);
+    print_lens(f, a);
     print_config(f, c);
     print_steady(f, a);
     if (a->audit_share > 0) /* what audits have found comes from the memo too */
@@ -111,14 +126,18 @@ static int open_memo(struct accel *a, struct memo_options *o, const struct warn_
 static int attach_memo(struct accel *a, const struct accel_spec *spec, const struct scenario *sc,
                        struct sim *s, const struct warn_sink *sink)
 {
-    struct memo_options o = {.bytes_max = spec->memo_bytes_max,
+    struct memo_options o = {.lens = spec->lens,
+                             .bytes_max = spec->memo_bytes_max,
                              .worker_count = spec->threads,
                              .path = spec->memo_path,
                              .program_version = WH_VERSION " " WH_COMMIT};
     struct memo_ops ops;
     char *settings = NULL;
     size_t settings_bytes = 0;
-    int rc = make_settings(a, sc, sim_config(s), &settings, &settings_bytes);
+    int rc;
+
+    a->lens = spec->lens;
+    rc = make_settings(a, sc, sim_config(s), &settings, &settings_bytes);
 
     if (rc)
         return rc;

@@ -14,6 +14,7 @@
 
 struct accel_spec {
     uint8_t has_steady, has_memo;
+    enum memo_lens lens;
     struct detect_spec steady; /* zeroes: defaults */
     const char *memo_path;     /* of the store; NULL: none */
     uint64_t memo_bytes_max;   /* of the table; 0: the default */
@@ -24,6 +25,7 @@ struct accel_spec {
 struct accel {
     uint8_t has_steady, has_memo; /* what the simulation was given */
     double audit_share;
+    enum memo_lens lens;
     struct steady steady;
     struct memo *memo;
     char memo_path[1024]; /* "": no store is used */

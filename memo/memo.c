@@ -3,6 +3,7 @@
  */
 #include "memo.h"
 
+#include "form.h"
 #include "store.h"
 
 #include <stdlib.h>
@@ -11,6 +12,8 @@
 #define UNSAVED_BYTES_MAX (UINT64_C(64) << 20) /* are put into the store before the end */
 
 struct memo {
+    enum memo_lens lens;
+    struct form_cache *forms; /* MEMO_FCG */
     struct memo_table *table;
     struct memo_store *store;          /* NULL: none */
     const struct memo_entry **unsaved; /* held; shape: [unsaved_count] */
@@ -34,7 +37,10 @@ int memo_create(struct memo **out, const struct memo_options *o, struct err_info
 
     if (!m)
         return WH_ERR_NOMEM;
+    m->lens = o->lens;
     rc = memo_table_create(&m->table, &t);
+    if (!rc && m->lens == MEMO_FCG)
+        rc = form_cache_create(&m->forms, 0);
     if (!rc && o->path)
         rc = memo_store_open(&m->store, &s, e);
     if (rc) {
@@ -52,6 +58,7 @@ void memo_destroy(struct memo *m)
     for (size_t i = 0; i < m->unsaved_count; i++)
         memo_entry_release(m->unsaved[i]);
     free(m->unsaved);
+    form_cache_destroy(m->forms);
     memo_table_destroy(m->table);
     memo_store_close(m->store);
     free(m);
@@ -179,6 +186,11 @@ static struct memo_value insert(void *ctx, uint64_t h, const void *key, size_t k
     return value_of(entry);
 }
 
+static int canonical(void *ctx, const struct memo_graph *g, struct memo_form *out)
+{
+    return form_cache_find(((struct memo *)ctx)->forms, g, out);
+}
+
 static void hold(const void *entry)
 {
     memo_entry_hold(entry);
@@ -222,6 +234,8 @@ static void on_quiet(void *ctx, uint32_t worker_id)
 void memo_ops(struct memo *m, struct memo_ops *out)
 {
     *out = (struct memo_ops){.ctx = m,
+                             .lens = m->lens,
+                             .canonical = canonical,
                              .hash = hash,
                              .lookup = lookup,
                              .insert = insert,

@@ -25,6 +25,7 @@ struct memo;
 #define MEMO_BYTES_DEFAULT (UINT64_C(1) << 30)
 
 struct memo_options {
+    enum memo_lens lens;
     uint64_t bytes_max;          /* of the table; 0: MEMO_BYTES_DEFAULT */
     uint32_t worker_count;       /* of the simulation, > 0 */
     const char *path;            /* of the store; NULL: none */

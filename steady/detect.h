@@ -267,4 +267,16 @@ void detect_save(const struct detect *d, const struct detect_frame *f, void *out
 int detect_restore(struct detect *d, const struct detect_params *p, const struct detect_frame *f,
                    const void *state, size_t state_bytes) WH_MUST_CHECK;
 
+/*
+ * detect_adopt - what detect_save wrote is taken by a partition like that one, whose flows may have
+ * other sizes: detect_adopt.c. Gives the verdict for those, if it was written after a steady one.
+ * @remaining_bytes: shape [flow_count], own rows, payload neither acknowledged nor skipped
+ * @goes_on: @d watches the partition since its control event: its age and remainders are kept
+ * @v: NULL: there was no verdict yet, and there is none now
+ * Errors: as detect_restore; WH_ERR_INPUT also for a verdict that is missing, or not expected
+ */
+int detect_adopt(struct detect *d, const struct detect_params *p, const struct detect_frame *f,
+                 const void *state, size_t state_bytes, const int64_t *remaining_bytes, int goes_on,
+                 struct detect_verdict *v) WH_MUST_CHECK;
+
 #endif

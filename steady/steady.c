@@ -63,6 +63,17 @@ static int64_t next_sample_ps(const void *watch)
     return detect_next_sample_ps(watch);
 }
 
+static struct watch_verdict verdict_of(const struct detect_verdict *v)
+{
+    return (struct watch_verdict){
+        .skip_ps = v->reason == DETECT_STEADY ? v->skip_ps : 0,
+        .reason = (uint32_t)v->reason,
+        .flow = v->flow,
+        .port = v->port,
+        .is_ending = v->reason == DETECT_ENDING,
+    };
+}
+
 static void sample(void *watch, int64_t now_ps, const struct watch_obs *obs,
                    const int64_t *tx_bytes, struct watch_verdict *out)
 {
@@ -70,13 +81,7 @@ static void sample(void *watch, int64_t now_ps, const struct watch_obs *obs,
 
     detect_sample(watch, now_ps, obs, tx_bytes);
     detect_decide(watch, now_ps, &v);
-    *out = (struct watch_verdict){
-        .skip_ps = v.reason == DETECT_STEADY ? v.skip_ps : 0,
-        .reason = (uint32_t)v.reason,
-        .flow = v.flow,
-        .port = v.port,
-        .is_ending = v.reason == DETECT_ENDING,
-    };
+    *out = verdict_of(&v);
 }
 
 static void on_ack(void *watch, uint32_t flow, int64_t rate_bps)
@@ -92,6 +97,40 @@ static void skip_bytes(const void *watch, int64_t elapsed_ps, int64_t *out)
 static void thaw(void *watch, int64_t now_ps, int64_t skipped_ps, const int64_t *skipped_bytes)
 {
     detect_on_thaw(watch, now_ps, skipped_ps, skipped_bytes);
+}
+
+static struct detect_frame frame_of(const struct watch_frame *f)
+{
+    return (struct detect_frame){f->now_ps, f->acked_bytes, f->tx_bytes, f->flow_order,
+                                 f->port_order};
+}
+
+static size_t state_bytes(const void *watch)
+{
+    return detect_state_bytes(watch);
+}
+
+static void save(const void *watch, const struct watch_frame *f, void *out)
+{
+    const struct detect_frame frame = frame_of(f);
+
+    detect_save(watch, &frame, out);
+}
+
+static int adopt(void *ctx, void *watch, const struct watch_frame *f, const void *state,
+                 size_t bytes, const int64_t *remaining_bytes, int goes_on,
+                 struct watch_verdict *out)
+{
+    const struct steady *s = ctx;
+    const struct detect_frame frame = frame_of(f);
+    struct detect_verdict v;
+
+    if (detect_adopt(watch, &s->params, &frame, state, bytes, remaining_bytes, goes_on,
+                     out ? &v : NULL))
+        return 0;
+    if (out)
+        *out = verdict_of(&v);
+    return 1;
 }
 
 static const char *reason_text(uint32_t reason)
@@ -115,6 +154,9 @@ void steady_ops(struct steady *s, struct watch_ops *out)
         .on_ack = on_ack,
         .skip_bytes = skip_bytes,
         .thaw = thaw,
+        .state_bytes = state_bytes,
+        .save = save,
+        .adopt = adopt,
         .reason_text = reason_text,
     };
 }

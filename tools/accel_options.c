@@ -28,7 +28,7 @@ static const struct accel_row_text texts[ACCEL_ROWS] = {
     [ACCEL_WINDOW] = {"--steady-window", "a time above 0 with unit, such as 400us, at most 1000 s"},
     [ACCEL_KAPPA] = {"--steady-kappa", "a factor above 0, such as 3, or none"},
     [ACCEL_EPS] = {"--steady-eps", "a share above 0, at most 50%, such as 0.5%"},
-    [ACCEL_MEMO] = {"--memo", "exact or off"},
+    [ACCEL_MEMO] = {"--memo", "exact, fcg or off"},
     [ACCEL_NO_MEMO] = {"--no-memo", NULL},
     [ACCEL_SIZE] = {"--memo-size", "a size from 1MiB to 64TiB with unit, such as 1GiB"},
     [ACCEL_FILE] = {"--memo-file", "the path of a file"},
@@ -112,12 +112,24 @@ static int take_kappa(const char *text, double *out)
     return 0;
 }
 
-static int take_memo(const char *text, enum accel_choice *out)
+const char *accel_lens_name(enum memo_lens lens)
 {
-    if (strcmp(text, "exact") && strcmp(text, "off"))
-        return WH_ERR_INPUT;
-    *out = !strcmp(text, "exact") ? ACCEL_ON : ACCEL_OFF;
-    return 0;
+    return lens == MEMO_FCG ? "fcg" : "exact";
+}
+
+static int take_memo(const char *text, struct accel_options *o)
+{
+    if (!strcmp(text, "off")) {
+        o->memo = ACCEL_OFF;
+        return 0;
+    }
+    for (enum memo_lens l = MEMO_EXACT; l <= MEMO_FCG; l++)
+        if (!strcmp(text, accel_lens_name(l))) {
+            o->memo = ACCEL_ON;
+            o->lens = l;
+            return 0;
+        }
+    return WH_ERR_INPUT;
 }
 
 static int take_size(const char *text, int64_t *out)
@@ -156,7 +168,7 @@ static int take_value(enum accel_row row, const char *value, struct accel_option
     case ACCEL_EPS:
         return take_share(value, 0.5, &o->spec.eps);
     case ACCEL_MEMO:
-        return take_memo(value, &o->memo);
+        return take_memo(value, o);
     case ACCEL_SIZE:
         return take_size(value, &o->memo_bytes_max);
     case ACCEL_FILE:
@@ -212,6 +224,10 @@ int accel_check(const struct accel_options *o, struct err_info *e)
         rc = refuse_pair(o, STEADY_BITS, "with --no-steady", e);
     if (!rc && o->memo == ACCEL_OFF && (o->given & (BIT(ACCEL_NO_MEMO) | BIT(ACCEL_MEMO))))
         rc = refuse_pair(o, MEMO_BITS, "without a memo", e);
+    if (!rc && o->memo != ACCEL_OFF && o->lens == MEMO_FCG && o->audit_share > 0)
+        rc = err_set(e, WH_ERR_INPUT, NULL, 0,
+                     "found --audit with --memo fcg, expected --memo exact or off: what the fcg "
+                     "lens replays keeps no audits");
     return rc;
 }
 
@@ -231,6 +247,7 @@ void accel_resolve(const struct accel_options *o, const struct scenario *sc, str
 {
     out->has_steady = (uint8_t)is_on(o->steady, o->given & STEADY_BITS, !sc->is_hpcc);
     out->has_memo = (uint8_t)is_on(o->memo, o->given & MEMO_BITS, !sc->is_hpcc);
+    out->lens = o->lens;
     out->steady = o->spec;
     out->memo_path = o->memo_path;
     out->memo_bytes_max = (uint64_t)o->memo_bytes_max;

@@ -15,8 +15,9 @@
     "[5%%]\n"                                                                                      \
     "                         and --paper-samples N [2000]; of ours, for sensitivity tables,\n"    \
     "                         --steady-window TIME, --steady-kappa X|none, --steady-eps P\n"       \
-    "  --memo exact|off, --no-memo   what has happened before is not simulated again; results\n"   \
-    "                         are the same [exact; off with --hpcc]\n"                             \
+    "  --memo exact|fcg|off, --no-memo   what has happened before is not simulated again; with\n"  \
+    "                         exact results are the same, with fcg what is like it counts too\n"   \
+    "                         [exact; off with --hpcc]\n"                                          \
     "  --memo-size BYTES      of the memo, in memory [1GiB]\n"
 
 #define ACCEL_FILE_HELP                                                                            \
@@ -71,6 +72,7 @@ enum accel_choice { ACCEL_BY_INPUT, ACCEL_OFF, ACCEL_ON };
 
 struct accel_options {
     enum accel_choice steady, memo;
+    enum memo_lens lens;
     struct detect_spec spec; /* zeroes: the defaults */
     int64_t memo_bytes_max;  /* 0: the default */
     const char *memo_path;   /* NULL: none */
@@ -98,6 +100,7 @@ int accel_is_asked(const struct accel_options *o);
 void accel_resolve(const struct accel_options *o, const struct scenario *sc,
                    struct accel_spec *out);
 
-const char *accel_rule_name(enum detect_rule r); /* "own", "paper" */
+const char *accel_rule_name(enum detect_rule r);  /* "own", "paper" */
+const char *accel_lens_name(enum memo_lens lens); /* "exact", "fcg" */
 
 #endif

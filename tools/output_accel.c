@@ -136,7 +136,43 @@ static void read_memo_stats(const struct accel *a, struct memo_stats *out)
         memo_read_stats(a->memo, out);
 }
 
-json_t *output_memo_json(const struct run_record *r)
+static const char *const miss_texts[SIM_MISS_COUNT] = {
+    [SIM_MISS_STRUCTURE] = "new structure: no such flows over such ports before",
+    [SIM_MISS_STATE] = "known structure, other rates, queues or sizes",
+    [SIM_MISS_SHORT] = "known, but a flow has too little left",
+    [SIM_MISS_LARGE] = "too large for a canonical form",
+};
+static const char *const miss_keys[SIM_MISS_COUNT] = {
+    [SIM_MISS_STRUCTURE] = "new_structure",
+    [SIM_MISS_STATE] = "other_state",
+    [SIM_MISS_SHORT] = "too_short",
+    [SIM_MISS_LARGE] = "too_large",
+};
+
+static json_t *kind_json(const struct sim_memo_kind *k)
+{
+    return json_pack("{s:I, s:I, s:I}", "lookups", (json_int_t)k->lookups, "hits",
+                     (json_int_t)k->hits, "coalesced", (json_int_t)k->coalesced);
+}
+
+/* What only the fcg lens tells apart; null with the exact one. */
+static json_t *fcg_json(const struct run_record *r, const struct sim_memo_stats *k)
+{
+    json_t *missed;
+
+    if (!r->accel->has_memo || r->accel->lens != MEMO_FCG)
+        return json_null();
+    missed = json_object();
+    for (int i = 0; i < SIM_MISS_COUNT; i++)
+        if (json_object_set_new(missed, miss_keys[i], json_integer((json_int_t)k->missed[i]))) {
+            json_decref(missed);
+            return NULL;
+        }
+    return json_pack("{s:o, s:o, s:o}", "after_control", kind_json(&k->kind[0]), "after_verdict",
+                     kind_json(&k->kind[1]), "missed", missed);
+}
+
+static json_t *lens_json(const struct run_record *r)
 {
     struct sim_memo_stats k;
     struct memo_stats m;
@@ -144,13 +180,26 @@ json_t *output_memo_json(const struct run_record *r)
     sim_memo_stats(r->s, &k);
     read_memo_stats(r->accel, &m);
     return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s?, s:b}", "lens",
-                     r->accel->has_memo ? "exact" : "off", "lookups", (json_int_t)k.lookups, "hits",
-                     (json_int_t)k.hits, "coalesced", (json_int_t)k.coalesced, "declined",
-                     (json_int_t)k.declined, "disturbed", (json_int_t)k.disturbed, "replayed_hops",
-                     (json_int_t)k.replayed_hops, "entries", (json_int_t)m.table.entry_count,
-                     "bytes", (json_int_t)m.table.entry_bytes, "loaded", (json_int_t)m.loaded_count,
-                     "saved", (json_int_t)m.saved_count, "store",
-                     m.has_store ? r->accel->memo_path : NULL, "read_only", m.is_read_only);
+                     r->accel->has_memo ? accel_lens_name(r->accel->lens) : "off", "lookups",
+                     (json_int_t)k.lookups, "hits", (json_int_t)k.hits, "coalesced",
+                     (json_int_t)k.coalesced, "declined", (json_int_t)k.declined, "disturbed",
+                     (json_int_t)k.disturbed, "replayed_hops", (json_int_t)k.replayed_hops,
+                     "entries", (json_int_t)m.table.entry_count, "bytes",
+                     (json_int_t)m.table.entry_bytes, "loaded", (json_int_t)m.loaded_count, "saved",
+                     (json_int_t)m.saved_count, "store", m.has_store ? r->accel->memo_path : NULL,
+                     "read_only", m.is_read_only);
+}
+
+json_t *output_memo_json(const struct run_record *r)
+{
+    struct sim_memo_stats k;
+    json_t *o = lens_json(r);
+
+    sim_memo_stats(r->s, &k);
+    if (o && !json_object_set_new(o, "stages", fcg_json(r, &k)))
+        return o;
+    json_decref(o);
+    return NULL;
 }
 
 /* Digits beyond these are no information. */
@@ -339,12 +388,41 @@ static void explain_ports(FILE *out, const struct sim *s, uint64_t sum)
     }
 }
 
+static void explain_kind(FILE *out, const char *what, const struct sim_memo_kind *k)
+{
+    fprintf(out, "  %14" PRIu64 "  %6.2f %%  %s: hits and coalesced\n", k->lookups,
+            100 * share_of((double)(k->hits + k->coalesced), (double)k->lookups), what);
+}
+
+/* Look-ups through the fcg lens, and why they found nothing. */
+static void explain_memo(FILE *out, const struct run_record *r)
+{
+    struct sim_memo_stats k;
+
+    if (!r->accel->has_memo || r->accel->lens != MEMO_FCG)
+        return;
+    sim_memo_stats(r->s, &k);
+    fprintf(out, "look-ups in the memo, by where the stage begins:\n");
+    explain_kind(out, "after a control event", &k.kind[0]);
+    explain_kind(out, "after a verdict", &k.kind[1]);
+    fprintf(out, "look-ups that found nothing, as a share of all:\n");
+    for (int i = 0; i < SIM_MISS_COUNT; i++) {
+        print_share(out, k.missed[i], k.lookups);
+        fprintf(out, "%s\n", miss_texts[i]);
+    }
+    print_share(out, k.disturbed, k.lookups);
+    fprintf(out, "hits that a control event cut short\n");
+    print_share(out, k.declined, k.lookups + k.declined);
+    fprintf(out, "not looked up: state outside of the partition, or in vain so far\n");
+}
+
 void output_accel_explain(FILE *out, const struct run_record *r)
 {
     const struct saved_hops h = output_saved_hops(r->s);
     struct sim_skip_stats k;
     uint64_t sum;
 
+    explain_memo(out, r);
     if (!r->accel->has_steady) {
         fprintf(out, "Nothing was skipped: %s\n", r->why_all ? r->why_all : "skipping is off");
         return;

@@ -105,8 +105,8 @@ static void put_dependent_keys(struct object root)
     static const char *const host[] = {
         "wall_s", "cpu_s", "events_per_s", "packet_hops_per_s", "peak_rss_bytes", "engine", NULL};
     static const char *const engine[] = {"events", NULL};
-    static const char *const memo[] = {"events", "memo", "audit", "skipping.executed_events",
-                                       "skipping.reasons", NULL};
+    static const char *const memo[] = {
+        "events", "memo", "audit", "skipping.executed_events", "skipping.reasons", NULL};
 
     append_texts(root, "host_dependent_keys", host);
     append_texts(root, "engine_dependent_keys", engine);

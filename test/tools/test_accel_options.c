@@ -56,6 +56,10 @@ Test(accel_options, values_are_taken)
     cr_expect_eq(o.memo, ACCEL_OFF);
     cr_expect_eq(parse(&o, ACCEL_MEMO, "exact"), 0);
     cr_expect_eq(o.memo, ACCEL_ON);
+    cr_expect_eq(o.lens, MEMO_EXACT);
+    cr_expect_eq(parse(&o, ACCEL_MEMO, "fcg"), 0);
+    cr_expect_eq(o.memo, ACCEL_ON);
+    cr_expect_eq(o.lens, MEMO_FCG);
 }
 
 Test(accel_options, other_values_are_refused_and_change_nothing)
@@ -71,7 +75,7 @@ Test(accel_options, other_values_are_refused_and_change_nothing)
                 {ACCEL_WINDOW, "0us"},  {ACCEL_WINDOW, "-1us"}, {ACCEL_WINDOW, "1001s"},
                 {ACCEL_KAPPA, "0"},     {ACCEL_KAPPA, "inf"},   {ACCEL_KAPPA, "3%"},
                 {ACCEL_KAPPA, "-1"},    {ACCEL_EPS, "0"},       {ACCEL_EPS, "60%"},
-                {ACCEL_MEMO, "fcg"},    {ACCEL_MEMO, ""},       {ACCEL_SIZE, "1000000"},
+                {ACCEL_MEMO, "FCG"},    {ACCEL_MEMO, ""},       {ACCEL_SIZE, "1000000"},
                 {ACCEL_SIZE, "1KiB"},   {ACCEL_SIZE, "0"},      {ACCEL_SIZE, "1000TiB"},
                 {ACCEL_FILE, ""},       {ACCEL_AUDIT, "101%"},  {ACCEL_AUDIT, "-1%"},
                 {ACCEL_AUDIT, "nan"},   {ACCEL_AUDIT, "all"},   {ACCEL_AUDIT, ""}};

@@ -82,7 +82,7 @@ Test(bench_options, bad_lines_are_refused_by_name)
         {"all_reduce --payload 65001B", "65000B"},
         {"all_reduce --nonsense 1", "nonsense"},
         {"all_reduce --error-budget 0", "--error-budget"},
-        {"all_reduce --memo fcg", "'fcg'"},
+        {"all_reduce --memo fluid", "'fluid'"},
         {"all_reduce --memo-file m", "--memo-file"},
         {"all_reduce --theta 5%", "--theta"},
     };

@@ -1,0 +1,61 @@
+/*
+ * episode_int.h - what the two lenses of the memo share: counters, leaders. For episode.c and
+ * stage.c. Threading: the coordinator.
+ */
+#ifndef WH_EPISODE_INT_H
+#define WH_EPISODE_INT_H
+
+#include "sim_int.h"
+
+/* Counters that an episode moves. */
+struct moved {
+    int64_t global_ps, local_ps; /* duration; local: without skips */
+    uint64_t packet_hops, data_packets, ack_packets, nack_packets, cnp_echoes, marks, rate_cuts,
+        timeouts, retx_packets;
+    uint64_t skipped_packets, skipped_hops, skips;
+    double skipped_flow_s;
+    struct audit_sums audited;
+    uint32_t note_count, audit_rows;
+};
+
+struct moved_flow {
+    int64_t base;
+    uint64_t cnps;
+};
+
+struct moved_port {
+    uint64_t tx_total_bytes, tx_packets, marks, q_max;
+};
+
+struct moved_note {
+    uint32_t rank, what;
+};
+
+/* The partition's counters now, and the difference of two readings. */
+struct moved episode__counters(const struct part *p);
+struct moved episode__since(const struct moved *now, const struct moved *then);
+void episode__move_counters(struct part *p, const struct moved *m);
+void episode__adopt_ports(struct part *p, const struct snapshot_map *m, const struct moved_port *o);
+
+/* INT stamps can only be moved by whole ns. */
+int64_t episode__base(const struct part *p, int64_t local_ps);
+
+/* Large partitions that never find anything are not looked up for a while. */
+int episode__is_in_vain(struct part *p);
+
+/* Leaders that are under way, by key. */
+struct part *episode__find_leader(const struct sim *s, uint64_t hash, const struct bytes *key);
+void episode__add_leader(struct sim *s, const struct part *p);
+void episode__remove_leader(struct sim *s, const struct part *p);
+
+/* ---- the fcg lens: stage.c ---- */
+void stage_begin(struct part *p);
+int64_t stage_next(const struct part *p);
+int64_t stage_bound(struct part *p, int64_t (*bound)(struct part *leader));
+/* Returns 0 if a partition has stopped before @horizon. */
+int stage_finish_all(struct sim *s, int64_t horizon);
+void stage_disturb(struct part *p, int64_t global_ps);
+uint64_t stage_leader_key(const struct part *p, const struct bytes **key);
+void stage_fini(struct part *p);
+
+#endif
