@@ -268,28 +268,38 @@ static struct memo_value lookup_named(struct part *p, const struct snapshot_map 
 
 /*
  * States of many flows cost as much to save as many events, and where flows come and go by
- * themselves they never come twice. After VAIN_TRIES without success in 64 of them, that many times
- * VAIN_PAUSE episodes are not tried.
+ * themselves they never come twice. When VAIN_BYTES have been saved and hardly any were found,
+ * VAIN_PAUSE times as much is not tried.
  */
 #define VAIN_FLOWS 8u
-#define VAIN_TRIES 1024u
+#define VAIN_BYTES (UINT64_C(8) << 20)
+#define VAIN_SHARE 64u /* found less than one in so many */
 #define VAIN_PAUSE 15u
 
 int episode__is_in_vain(struct part *p)
 {
     struct sim *s = p->s;
 
-    if (p->flow_count < VAIN_FLOWS)
+    if (p->flow_count < VAIN_FLOWS || !s->memo_pause)
         return 0;
-    if (s->memo_pause) {
-        s->memo_pause--;
-        return 1;
-    }
-    if (++s->memo_tries > VAIN_TRIES) {
-        s->memo_pause = s->memo_good < VAIN_TRIES / 64 ? VAIN_TRIES * VAIN_PAUSE : 0;
-        s->memo_tries = s->memo_good = 0;
-    }
-    return 0;
+    s->memo_pause -= p->flow_count < s->memo_pause ? p->flow_count : s->memo_pause;
+    return 1;
+}
+
+void episode__count_try(struct part *p, size_t key_bytes, int is_found)
+{
+    struct sim *s = p->s;
+
+    if (p->flow_count < VAIN_FLOWS)
+        return;
+    s->memo_tried += key_bytes;
+    s->memo_found += is_found ? key_bytes : 0;
+    s->memo_tried_flows += p->flow_count;
+    if (s->memo_tried < VAIN_BYTES)
+        return;
+    if (s->memo_found < s->memo_tried / VAIN_SHARE)
+        s->memo_pause = VAIN_PAUSE * s->memo_tried_flows;
+    s->memo_tried = s->memo_found = s->memo_tried_flows = 0;
 }
 
 /* A partition that a control event has touched, standing at that event. */
@@ -323,7 +333,7 @@ static void begin(struct part *p)
     } else {
         lead(p, &m, hash, key, 1);
     }
-    s->memo_good += p->flow_count >= VAIN_FLOWS && p->episode_state != EPISODE_LEADS;
+    episode__count_try(p, key->count, p->episode_state != EPISODE_LEADS);
     snapshot_unmap(p, &m);
 }
 

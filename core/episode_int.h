@@ -42,6 +42,8 @@ int64_t episode__base(const struct part *p, int64_t local_ps);
 
 /* Large partitions that never find anything are not looked up for a while. */
 int episode__is_in_vain(struct part *p);
+/* A look-up has been made. @key_bytes: of the state that was saved for it. */
+void episode__count_try(struct part *p, size_t key_bytes, int is_found);
 
 /* Leaders that are under way, by key. */
 struct part *episode__find_leader(const struct sim *s, uint64_t hash, const struct bytes *key);

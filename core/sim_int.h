@@ -461,7 +461,8 @@ struct sim {
     struct bytes memo_key, memo_named, memo_value; /* scratch */
     struct life **life; /* open addressing; shape: [life_cap], NULL: free */
     uint32_t life_count, life_cap;
-    uint32_t memo_tries, memo_good, memo_pause; /* see is_in_vain in episode.c */
+    /* see episode__is_in_vain */
+    uint64_t memo_tried, memo_found, memo_tried_flows, memo_pause;
     uint64_t memo_lookups, memo_hits, memo_coalesced, memo_declined, memo_disturbed;
     struct sim_memo_kind memo_kind[STAGE_KINDS]; /* of memo_lookups */
     uint64_t memo_missed[SIM_MISS_COUNT];        /* look-ups without success, by reason */

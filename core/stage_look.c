@@ -7,6 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* What the state of a flow and its packets costs to save, where that has not been done yet. */
+#define STATE_BYTES_GUESS 1024u
+
 int stage__has_short(const struct lens *l)
 {
     for (uint32_t i = 0; i < l->flow_count; i++)
@@ -310,5 +313,5 @@ void stage__look(struct part *p, enum stage_kind kind, uint32_t step)
         stage__count_look(p, &s->memo_hits, &stats->hits, 1);
     else
         follow_or_lead(p, stats);
-    s->memo_good += p->flow_count >= 8 && p->episode_state != EPISODE_LEADS;
+    episode__count_try(p, p->flow_count * STATE_BYTES_GUESS, p->episode_state != EPISODE_LEADS);
 }
