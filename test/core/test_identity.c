@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SEEDS 80u
+#define SEEDS 60u
 #define CHAIN_FLOWS 40u /* that hooks add */
 
 struct variant {
