@@ -203,7 +203,7 @@ static void remember(struct part *p, const struct snapshot_map *m)
     for (uint32_t i = 0; i < m->port_count; i++) {
         struct port *pt = &p->port[m->port[i]];
 
-        r->port[i] = (struct moved_port){pt->tx_total_bytes, pt->tx_packets, pt->marks, pt->q_max};
+        r->port[i] = episode__port_counters(pt);
         pt->q_max = pt->q_bytes; /* of this episode; restore_q_max puts the larger one back */
     }
 }
@@ -213,12 +213,14 @@ int64_t episode__base(const struct part *p, int64_t local_ps)
     return p->int_rec ? local_ps / PS_PER_NS * PS_PER_NS : local_ps;
 }
 
-/* The end of the episode, global. */
-static int64_t wake_of(const struct part *p)
+/* Waits for the end of the episode that @known says. */
+static void replay(struct part *p, const struct memo_value *known)
 {
-    const struct moved *v = p->known.bytes;
+    const struct moved *v = known->bytes;
 
-    return p->now + p->offset + v->global_ps;
+    p->known = *known;
+    p->wake = p->now + p->offset + v->global_ps;
+    p->episode_state = EPISODE_REPLAYS;
 }
 
 /* Two packets of one sprayed flow may tie, and the order of the ports decides. */
@@ -308,6 +310,7 @@ static void begin(struct part *p)
     struct sim *s = p->s;
     struct bytes *key = &s->memo_key;
     struct snapshot_map m;
+    struct memo_value known;
     const struct part *leader;
     uint64_t hash;
 
@@ -320,11 +323,11 @@ static void begin(struct part *p)
     snapshot_save(p, &m, episode__base(p, p->now), 1, key);
     s->memo_lookups++;
     hash = s->memo.hash(key->at, key->count);
-    p->known = s->memo.lookup(s->memo.ctx, hash, key->at, key->count);
-    if (!p->known.entry)
-        p->known = lookup_named(p, &m, key);
-    if (p->known.entry) {
-        p->episode_state = EPISODE_REPLAYS;
+    known = s->memo.lookup(s->memo.ctx, hash, key->at, key->count);
+    if (!known.entry)
+        known = lookup_named(p, &m, key);
+    if (known.entry) {
+        replay(p, &known);
         s->memo_hits++;
     } else if ((leader = episode__find_leader(s, hash, key))) {
         p->episode_state = EPISODE_FOLLOWS;
@@ -358,12 +361,8 @@ void episode_begin_all(struct sim *s)
 
 static void restore_q_max(struct part *p, const struct snapshot_map *m)
 {
-    for (uint32_t i = 0; i < m->port_count; i++) {
-        struct port *pt = &p->port[m->port[i]];
-        const uint32_t before = (uint32_t)p->record->port[i].q_max;
-
-        pt->q_max = before > pt->q_max ? before : pt->q_max;
-    }
+    for (uint32_t i = 0; i < m->port_count; i++)
+        episode__raise_q_max(&p->port[m->port[i]], p->record->port[i].q_max);
 }
 
 static void save_value(struct part *p, const struct snapshot_map *m, struct bytes *out)
@@ -382,10 +381,7 @@ static void save_value(struct part *p, const struct snapshot_map *m, struct byte
         bytes_put(out, &f, sizeof f);
     }
     for (uint32_t i = 0; i < m->port_count; i++) {
-        const struct port *pt = &p->port[m->port[i]];
-        const struct moved_port o = {pt->tx_total_bytes - r->port[i].tx_total_bytes,
-                                     pt->tx_packets - r->port[i].tx_packets,
-                                     pt->marks - r->port[i].marks, pt->q_max};
+        const struct moved_port o = episode__port_since(&p->port[m->port[i]], &r->port[i]);
 
         bytes_put(out, &o, sizeof o);
     }
@@ -398,16 +394,15 @@ static void save_value(struct part *p, const struct snapshot_map *m, struct byte
     audit_save_rows(p, r->at.audit_rows, out);
 }
 
-/* All notes of the episode are of its last instant, or it is no episode. */
-static int has_ended(const struct part *p)
+int episode__ends_at_notes(const struct part *p)
 {
     for (uint32_t i = 0; i < p->note_count; i++)
         if (p->note[i].time != p->now + p->offset || p->note[i].what == NOTE_STALLED)
             return 0;
-    return p->note_count > 0;
+    return 1;
 }
 
-static int follows(const struct part *p, const struct part *leader)
+int episode__follows(const struct part *p, const struct part *leader)
 {
     return p->episode_state == EPISODE_FOLLOWS && p->leader == leader->id;
 }
@@ -417,11 +412,10 @@ static void follow_up(struct sim *s, struct part *leader, const struct memo_valu
     for (uint32_t i = 0; i < s->run_count; i++) {
         struct part *p = s->parts[s->run[i]];
 
-        if (!follows(p, leader))
+        if (!episode__follows(p, leader))
             continue;
-        p->known = *v;
+        replay(p, v);
         s->memo.hold(v->entry);
-        p->episode_state = EPISODE_REPLAYS;
     }
 }
 
@@ -436,15 +430,15 @@ static void go_alone(struct part *p, const struct record *r, int can_be_followed
     p->executed = p->now;
 }
 
-/* The follower that began first: no other one may end before it. */
-static struct part *first_follower(const struct sim *s, const struct part *leader)
+struct part *episode__first_follower(const struct sim *s, const struct part *leader)
 {
     struct part *first = NULL;
 
     for (uint32_t i = 0; i < s->run_count; i++) {
         struct part *p = s->parts[s->run[i]];
 
-        if (follows(p, leader) && (!first || p->now + p->offset < first->now + first->offset))
+        if (episode__follows(p, leader) &&
+            (!first || episode__begin_of(p) < episode__begin_of(first)))
             first = p;
     }
     return first;
@@ -456,14 +450,14 @@ static struct part *first_follower(const struct sim *s, const struct part *leade
  */
 static void disband(struct sim *s, const struct part *leader, int each)
 {
-    struct part *first = each ? NULL : first_follower(s, leader);
+    struct part *first = each ? NULL : episode__first_follower(s, leader);
 
     if (first)
         go_alone(first, leader->record, 1);
     for (uint32_t i = 0; i < s->run_count; i++) {
         struct part *p = s->parts[s->run[i]];
 
-        if (!follows(p, leader))
+        if (!episode__follows(p, leader))
             continue;
         if (first)
             p->leader = first->id;
@@ -520,14 +514,8 @@ static void stop_leading(struct part *p)
 
 void episode__adopt_ports(struct part *p, const struct snapshot_map *m, const struct moved_port *o)
 {
-    for (uint32_t i = 0; i < m->port_count; i++) {
-        struct port *pt = &p->port[m->port[i]];
-
-        pt->tx_total_bytes += o[i].tx_total_bytes;
-        pt->tx_packets += o[i].tx_packets;
-        pt->marks += (uint32_t)o[i].marks;
-        pt->q_max = o[i].q_max > pt->q_max ? (uint32_t)o[i].q_max : pt->q_max;
-    }
+    for (uint32_t i = 0; i < m->port_count; i++)
+        episode__add_port(&p->port[m->port[i]], &o[i]);
 }
 
 /* The episode has been executed from @from on: is that what the memo says? @note: of the value. */
@@ -600,11 +588,7 @@ static void adopt(struct part *p)
 
 int64_t episode_next(const struct part *p)
 {
-    if (p->episode_state == EPISODE_LIVES)
-        return life_wake(p) - p->offset;
-    if (p->s->memo.lens == MEMO_FCG)
-        return stage_next(p);
-    return p->episode_state == EPISODE_FOLLOWS ? TIME_NEVER : wake_of(p) - p->offset;
+    return p->episode_state == EPISODE_FOLLOWS ? TIME_NEVER : p->wake - p->offset;
 }
 
 int64_t episode_bound(struct part *p, int64_t (*bound)(struct part *p))
@@ -612,12 +596,10 @@ int64_t episode_bound(struct part *p, int64_t (*bound)(struct part *p))
     struct part *leader;
     int64_t first;
 
-    if (p->episode_state == EPISODE_LIVES)
-        return life_wake(p);
     if (p->s->memo.lens == MEMO_FCG)
         return stage_bound(p, bound);
-    if (p->episode_state == EPISODE_REPLAYS)
-        return wake_of(p);
+    if (p->episode_state != EPISODE_FOLLOWS)
+        return p->wake;
     leader = p->s->parts[p->leader];
     first = bound(leader);
     return first == TIME_NEVER ? first : first - leader->record->at.global_ps + p->now + p->offset;
@@ -633,16 +615,16 @@ int episode_finish_all(struct sim *s, int64_t horizon)
         if (p->episode_state != EPISODE_LEADS)
             continue;
         if (p->note_count)
-            end_lead(p, has_ended(p));
+            end_lead(p, episode__ends_at_notes(p));
         else if (p->record->has_followers && p->draws != p->record->draws)
             stop_leading(p); /* what others draw is something else */
     }
     for (uint32_t i = 0; i < s->run_count; i++) {
         struct part *p = s->parts[s->run[i]];
 
-        if (p->episode_state == EPISODE_LIVES && life_wake(p) <= horizon)
+        if (p->episode_state == EPISODE_LIVES && p->wake <= horizon)
             life_step(p);
-        else if (p->episode_state == EPISODE_REPLAYS && wake_of(p) <= horizon)
+        else if (p->episode_state == EPISODE_REPLAYS && p->wake <= horizon)
             adopt(p);
     }
     s->memo.on_barrier(s->memo.ctx);

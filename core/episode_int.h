@@ -37,8 +37,45 @@ struct moved episode__since(const struct moved *now, const struct moved *then);
 void episode__move_counters(struct part *p, const struct moved *m);
 void episode__adopt_ports(struct part *p, const struct snapshot_map *m, const struct moved_port *o);
 
+/* The same of a port; of several. */
+static inline struct moved_port episode__port_counters(const struct port *pt)
+{
+    return (struct moved_port){pt->tx_total_bytes, pt->tx_packets, pt->marks, pt->q_max};
+}
+static inline struct moved_port episode__port_since(const struct port *pt,
+                                                    const struct moved_port *then)
+{
+    return (struct moved_port){pt->tx_total_bytes - then->tx_total_bytes,
+                               pt->tx_packets - then->tx_packets, pt->marks - then->marks,
+                               pt->q_max};
+}
+/* The largest queue was @q_max at least. */
+static inline void episode__raise_q_max(struct port *pt, uint64_t q_max)
+{
+    pt->q_max = q_max > pt->q_max ? (uint32_t)q_max : pt->q_max;
+}
+static inline void episode__add_port(struct port *pt, const struct moved_port *o)
+{
+    pt->tx_total_bytes += o->tx_total_bytes;
+    pt->tx_packets += o->tx_packets;
+    pt->marks += (uint32_t)o->marks;
+    episode__raise_q_max(pt, o->q_max);
+}
+
 /* INT stamps can only be moved by whole ns. */
 int64_t episode__base(const struct part *p, int64_t local_ps);
+
+/* Where what it looks up begins: now, or at the end of the present skip. Global. */
+static inline int64_t episode__begin_of(const struct part *p)
+{
+    return p->now + p->offset + p->frozen_ps;
+}
+
+/* All that was noted is of the last instant, or nobody else could take it. */
+int episode__ends_at_notes(const struct part *p);
+int episode__follows(const struct part *p, const struct part *leader);
+/* The follower that began first: no other one may end before it. NULL: there is none. */
+struct part *episode__first_follower(const struct sim *s, const struct part *leader);
 
 /* Large partitions that never find anything are not looked up for a while. */
 int episode__is_in_vain(struct part *p);
@@ -52,7 +89,6 @@ void episode__remove_leader(struct sim *s, const struct part *p);
 
 /* ---- the fcg lens: stage.c ---- */
 void stage_begin(struct part *p);
-int64_t stage_next(const struct part *p);
 int64_t stage_bound(struct part *p, int64_t (*bound)(struct part *leader));
 /* Returns 0 if a partition has stopped before @horizon. */
 int stage_finish_all(struct sim *s, int64_t horizon);

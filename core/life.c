@@ -3,6 +3,7 @@
  */
 #include "life.h"
 
+#include "episode_int.h"
 #include "rng.h"
 #include "sim_int.h"
 #include "units.h"
@@ -25,25 +26,14 @@ struct life_key {
 };
 _Static_assert(sizeof(struct life_key) == 56 + 8 * LIFE_PORTS_MAX, "no hidden padding");
 
-/* Counters of the partition and its flow. */
-struct life_counts {
-    uint64_t packet_hops, data_packets, ack_packets, cnp_echoes, rate_cuts;
-    uint64_t skipped_packets, skipped_hops, skips;
-    uint64_t unlike; /* what a lone flow does not have: marks, losses, random draws */
-    double skipped_flow_s;
-    struct {
-        uint64_t bytes, packets, q_max;
-    } port[LIFE_PORTS_MAX];
-};
-
 struct life {
     struct life_key key;
     uint64_t hash;
-    int64_t delivered_ps, completed_ps; /* after the start; delivered: -1 where nobody asks */
-    int64_t local_ps;                   /* the latter without skips */
-    int64_t base;                       /* payload skipped */
-    uint64_t cnps;
-    struct life_counts counts;
+    int64_t delivered_ps; /* after the start; -1 where nobody asks */
+    struct moved moved;   /* from the start to the completion */
+    uint64_t draws;
+    struct moved_flow flow;
+    struct moved_port port[LIFE_PORTS_MAX];
     uint32_t used, disturbed; /* how often */
 };
 
@@ -152,32 +142,6 @@ static struct life_key key_of(const struct part *p, uint32_t flow)
     return k;
 }
 
-static struct life_counts counts_of(const struct part *p, uint32_t flow)
-{
-    struct life_counts c = {
-        .packet_hops = p->packet_hops + p->replayed_hops,
-        .data_packets = p->data_packets,
-        .ack_packets = p->ack_packets,
-        .cnp_echoes = p->cnp_echoes,
-        .rate_cuts = p->rate_cuts,
-        .skipped_packets = p->skipped_packets,
-        .skipped_hops = p->skipped_hops,
-        .skips = p->skips_ever,
-        .unlike = p->nack_packets + p->marks + p->timeouts + p->retx_packets + p->draws + p->drops +
-                  p->losses + p->pauses + p->pfc_frames,
-        .skipped_flow_s = p->skipped_flow_s,
-    };
-
-    for (uint32_t i = 0; i < p->tx[flow].hops; i++) {
-        const struct port *pt = &p->port[port_at(p, flow, i)];
-
-        c.port[i].bytes = pt->tx_total_bytes;
-        c.port[i].packets = pt->tx_packets;
-        c.port[i].q_max = pt->q_max;
-    }
-    return c;
-}
-
 /* From now on it is watched, to be known if nothing touches it. */
 static void observe(struct part *p, uint32_t flow, const struct life_key *k, uint64_t hash)
 {
@@ -186,12 +150,14 @@ static void observe(struct part *p, uint32_t flow, const struct life_key *k, uin
     if (!l)
         return;
     p->observed = l;
-    *l = (struct life){.key = *k, .hash = hash, .delivered_ps = -1};
-    l->counts = counts_of(p, flow);
-    l->local_ps = p->now;
-    l->completed_ps = p->now + p->offset;
-    for (uint32_t i = 0; i < k->hops; i++)
-        p->port[port_at(p, flow, i)].q_max = 0; /* of this life; put back when it is over */
+    *l = (struct life){.key = *k, .hash = hash, .delivered_ps = -1, .draws = p->draws};
+    l->moved = episode__counters(p);
+    for (uint32_t i = 0; i < k->hops; i++) {
+        struct port *pt = &p->port[port_at(p, flow, i)];
+
+        l->port[i] = episode__port_counters(pt);
+        pt->q_max = 0; /* of this life; put back when it is over */
+    }
     p->is_observed = 1;
 }
 
@@ -214,7 +180,9 @@ int life_begin(struct part *p, uint32_t flow)
     known->used++;
     p->life = known;
     s->nic[s->port[s->tx[flow].port].owner].active++;
-    p->has_delivered = p->life->delivered_ps < 0;
+    p->has_delivered = known->delivered_ps < 0;
+    p->wake =
+        p->now + p->offset + (p->has_delivered ? known->moved.global_ps : known->delivered_ps);
     p->episode_state = EPISODE_LIVES;
     s->memo_lookups++;
     s->memo_hits++;
@@ -227,12 +195,8 @@ int life_begin(struct part *p, uint32_t flow)
 static void stop_observing(struct part *p, uint32_t flow)
 {
     p->is_observed = 0;
-    for (uint32_t i = 0; i < p->observed->key.hops; i++) {
-        struct port *pt = &p->port[port_at(p, flow, i)];
-        const uint32_t before = (uint32_t)p->observed->counts.port[i].q_max;
-
-        pt->q_max = before > pt->q_max ? before : pt->q_max;
-    }
+    for (uint32_t i = 0; i < p->observed->key.hops; i++)
+        episode__raise_q_max(&p->port[port_at(p, flow, i)], p->observed->port[i].q_max);
 }
 
 /* Executes up to @global_ps; what is noted on the way has been taken long ago. */
@@ -288,79 +252,41 @@ int life_note_delivered(struct part *p, const struct part_note *n)
     p->is_observed = 0; /* its own delivery is part of it */
     part_at_control(p);
     p->is_observed = 1;
-    p->observed->delivered_ps = n->time - p->observed->completed_ps;
+    p->observed->delivered_ps = n->time - p->observed->moved.global_ps;
     return 1;
 }
 
-static void subtract(uint64_t *from, uint64_t now)
+/* What a flow alone does not have, and what may be another time otherwise. */
+static int is_unlike(const struct part *p, const struct life *l)
 {
-    *from = now - *from;
-}
+    const struct moved *m = &l->moved;
 
-/* @then becomes what has been counted since. */
-static void count_since(struct life_counts *then, const struct life_counts *now, uint32_t hops)
-{
-    subtract(&then->packet_hops, now->packet_hops);
-    subtract(&then->data_packets, now->data_packets);
-    subtract(&then->ack_packets, now->ack_packets);
-    subtract(&then->cnp_echoes, now->cnp_echoes);
-    subtract(&then->rate_cuts, now->rate_cuts);
-    subtract(&then->skipped_packets, now->skipped_packets);
-    subtract(&then->skipped_hops, now->skipped_hops);
-    subtract(&then->skips, now->skips);
-    subtract(&then->unlike, now->unlike);
-    then->skipped_flow_s = now->skipped_flow_s - then->skipped_flow_s;
-    for (uint32_t i = 0; i < hops; i++) {
-        subtract(&then->port[i].bytes, now->port[i].bytes);
-        subtract(&then->port[i].packets, now->port[i].packets);
-    }
+    return m->nack_packets || m->marks || m->timeouts || m->retx_packets || p->draws != l->draws;
 }
 
 void life_note_completed(struct part *p, const struct part_note *n)
 {
     struct life *l = p->observed;
-    struct life_counts now;
+    const struct flow_tx *t = &p->tx[n->flow];
+    const struct moved now = episode__counters(p);
 
     if (!p->is_observed)
         return;
-    now = counts_of(p, n->flow);
-    stop_observing(p, n->flow);
-    l->completed_ps = n->time - l->completed_ps;
-    l->local_ps = p->now - l->local_ps;
-    l->base = p->tx[n->flow].base;
-    l->cnps = p->tx[n->flow].cnps;
-    count_since(&l->counts, &now, l->key.hops);
-    for (uint32_t i = 0; i < l->key.hops; i++)
-        l->counts.port[i].q_max = now.port[i].q_max;
-    if (!l->counts.unlike && p->now + p->offset == n->time)
+    p->is_observed = 0;
+    l->moved = episode__since(&now, &l->moved);
+    l->flow = (struct moved_flow){t->base, t->cnps};
+    for (uint32_t i = 0; i < l->key.hops; i++) {
+        struct port *pt = &p->port[port_at(p, n->flow, i)];
+        const struct moved_port was = l->port[i];
+
+        l->port[i] = episode__port_since(pt, &was);
+        episode__raise_q_max(pt, was.q_max);
+    }
+    if (!is_unlike(p, l) && p->now + p->offset == n->time)
         keep(p->s, l);
 }
 
-int64_t life_wake(const struct part *p)
-{
-    return p->now + p->offset + (p->has_delivered ? p->life->completed_ps : p->life->delivered_ps);
-}
-
-static void add_counts(struct part *p, uint32_t flow, const struct life_counts *c)
-{
-    p->replayed_hops += c->packet_hops;
-    p->data_packets += c->data_packets;
-    p->ack_packets += c->ack_packets;
-    p->cnp_echoes += c->cnp_echoes;
-    p->rate_cuts += c->rate_cuts;
-    p->skipped_packets += c->skipped_packets;
-    p->skipped_hops += c->skipped_hops;
-    p->skips_ever += c->skips;
-    p->skipped_flow_s += c->skipped_flow_s;
-    for (uint32_t i = 0; i < p->tx[flow].hops; i++) {
-        struct port *pt = &p->port[port_at(p, flow, i)];
-
-        pt->tx_total_bytes += c->port[i].bytes;
-        pt->tx_packets += c->port[i].packets;
-        pt->q_max = c->port[i].q_max > pt->q_max ? (uint32_t)c->port[i].q_max : pt->q_max;
-    }
-}
-
+/* The flow and its partition are what they would be at the completion. */
 static void end(struct part *p, uint32_t flow)
 {
     const struct life *l = p->life;
@@ -369,27 +295,31 @@ static void end(struct part *p, uint32_t flow)
 
     p->episode_state = EPISODE_PLAIN;
     p->is_fresh = 0;
-    add_counts(p, flow, &l->counts);
-    t->base = l->base;
-    t->size -= l->base;
+    episode__move_counters(p, &l->moved);
+    for (uint32_t i = 0; i < l->key.hops; i++)
+        episode__add_port(&p->port[port_at(p, flow, i)], &l->port[i]);
+    t->base = l->flow.base;
+    t->size -= l->flow.base;
     t->snd_nxt = t->snd_una = t->snd_max = t->size;
-    t->cnps = l->cnps;
+    t->cnps = l->flow.cnps;
     t->active = 0;
     r->size = r->expected = t->size;
     r->delivered = 1;
-    p->now += l->local_ps;
-    p->offset += l->completed_ps - l->local_ps;
+    p->now += l->moved.local_ps;
+    p->offset += l->moved.global_ps - l->moved.local_ps;
     p->executed = p->now;
     p->running--;
 }
 
 void life_step(struct part *p)
 {
-    const struct part_note n = {life_wake(p), p->flow[0],
+    const struct part_note n = {p->wake, p->flow[0],
                                 p->has_delivered ? NOTE_COMPLETED : NOTE_DELIVERED};
 
     if (p->has_delivered)
         end(p, n.flow);
+    else
+        p->wake += p->life->moved.global_ps - p->life->delivered_ps;
     p->has_delivered = 1;
     part_put_note(p, &n);
 }

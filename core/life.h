@@ -31,9 +31,7 @@ void life_disturb(struct part *p, int64_t global_ps);
 int life_note_delivered(struct part *p, const struct part_note *n);
 /* A completion is being taken; a life that was observed from the start is remembered. */
 void life_note_completed(struct part *p, const struct part_note *n);
-/* When the partition, which lives as known, next notes something; global. */
-int64_t life_wake(const struct part *p);
-/* That time has come. */
+/* The partition, which lives as known, notes what it has waited for until part.wake. */
 void life_step(struct part *p);
 
 void life_fini_part(struct part *p);

@@ -92,17 +92,27 @@ void part_init(struct sim *s, struct part *p)
     calendar_init(&p->cal, s->longest_hop_ps);
 }
 
+struct part *part_alloc(struct sim *s)
+{
+    const size_t bytes = (sizeof(struct part) + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE;
+    struct part *p = aligned_alloc(CACHE_LINE, bytes);
+
+    if (!p)
+        return NULL;
+    memset(p, 0, bytes);
+    part_init(s, p);
+    return p;
+}
+
 static struct part *part_new(struct sim *s)
 {
     struct part *p;
 
     if (s->part_count == s->part_cap && round_grow(s))
         return NULL;
-    p = aligned_alloc(CACHE_LINE, (sizeof *p + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
+    p = part_alloc(s);
     if (!p)
         return NULL;
-    memset(p, 0, sizeof *p);
-    part_init(s, p);
     p->id = s->part_count;
     s->parts[s->part_count++] = p;
     return p;
@@ -614,7 +624,7 @@ static void drop_old(struct sim *s, struct part *p)
 
 static void part_tidy(struct sim *s, struct part *p)
 {
-    if ((p->cut ? shard_next(p) : calendar_next_bound(&p->cal)) <= p->touch_ps - p->offset)
+    if (part_next_event(p) <= p->touch_ps - p->offset)
         return; /* it stopped with its last flow and lags behind; it is touched when it runs again
                  */
     part_at(p, p->touch_ps);

@@ -59,20 +59,6 @@ void port_await_end(struct part *p, uint32_t port)
     push_event(p, pt->busy_until, pt->tx_start, pt->chain, 0, event_id(EVENT_TX_DONE, port));
 }
 
-static inline void put_on_wire(struct part *p, uint32_t port, uint32_t row)
-{
-    struct port *pt = &p->port[port];
-    const struct pkt *k = &p->pkt[row];
-
-    if (pt->wire_head) {
-        p->pkt[pt->wire_tail].next = row;
-    } else {
-        pt->wire_head = row;
-        push_event(p, k->arrive, k->sched, k->chain, k->flow, event_id(EVENT_WIRE, port));
-    }
-    pt->wire_tail = row;
-}
-
 /* The packet goes on the wire; its transmission starts now. */
 static void transmit(struct part *p, uint32_t port, uint32_t row)
 {
@@ -101,7 +87,7 @@ static void transmit(struct part *p, uint32_t port, uint32_t row)
     if (p->cut && p->cut->cut[port])
         shard_send(p, port, row);
     else
-        put_on_wire(p, port, row);
+        port_put_on_wire(p, port, &pt->wire_head, &pt->wire_tail, row);
     if (pt->backlog)
         port_await_end(p, port);
 }

@@ -124,13 +124,13 @@ static int64_t part_next(const struct part *p)
         return episode_next(p);
     if (p->frozen_ps)
         return p->frozen_at + p->frozen_ps;
-    return p->cut ? shard_next(p) : calendar_next_bound(&p->cal);
+    return part_next_event(p);
 }
 
 static void find_bound(struct part *p, int64_t reached)
 {
     const int64_t sending = sending_bound(p, reached);
-    const int64_t event = p->cut ? shard_next(p) : calendar_next_bound(&p->cal);
+    const int64_t event = part_next_event(p);
     const int64_t final = shard_first_final(p, reached + 1);
     /* any packet may be the one that completes a selective repeat */
     const int64_t ahead =

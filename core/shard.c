@@ -69,10 +69,7 @@ static void post(struct part *p, uint32_t to, uint32_t port, uint32_t row)
 
     if (b->count == b->cap) {
         const uint32_t cap = b->cap ? 2 * b->cap : 64;
-        struct mail *at = realloc(b->at, cap * sizeof *at);
-
-        check(at != NULL, "out of memory for %u packets between shards", cap);
-        b->at = at;
+        check(!rows_grow(&b->at, sizeof *b->at, cap), "out of memory for %u packets", cap);
         b->cap = cap;
     }
     if (!b->count)
@@ -103,33 +100,22 @@ int shard_send_bypass(struct part *p, uint32_t row)
     return 1;
 }
 
-static void put_on_wire(struct part *p, struct cut_wire *w, uint32_t row)
-{
-    const struct pkt *k = &p->pkt[row];
-
-    if (w->head) {
-        p->pkt[w->tail].next = row;
-    } else {
-        const struct event e = {k->arrive, k->sched, k->chain, k->flow,
-                                event_id(EVENT_WIRE, w->port)};
-
-        w->head = row;
-        calendar_push(&p->cal, &e);
-    }
-    w->tail = row;
-}
-
 static void empty(struct part *q, struct mailbox *b)
 {
     const struct shard_map *m = q->cut;
 
     for (uint32_t i = 0; i < b->count; i++) {
+        const struct mail *k = &b->at[i];
+        struct cut_wire *w;
+
         if (i + 4 < b->count)
             __builtin_prefetch(&q->pkt[b->at[i + 4].row]);
-        if (b->at[i].port == PORT_NONE)
-            receiver_queue_bypass(q, b->at[i].row);
-        else
-            put_on_wire(q, &m->wire[m->cut[b->at[i].port] - 1], b->at[i].row);
+        if (k->port == PORT_NONE) {
+            receiver_queue_bypass(q, k->row);
+            continue;
+        }
+        w = &m->wire[m->cut[k->port] - 1];
+        port_put_on_wire(q, k->port, &w->head, &w->tail, k->row);
     }
     b->count = 0;
 }
@@ -211,12 +197,9 @@ static void shard_task(void *arg, struct pool_worker *w);
 
 static struct part *new_shard(struct part *home, uint32_t shard)
 {
-    struct part *q =
-        aligned_alloc(CACHE_LINE, (sizeof *q + CACHE_LINE - 1) / CACHE_LINE * CACHE_LINE);
+    struct part *q = part_alloc(home->s);
 
     check(q != NULL, "out of memory for a shard");
-    memset(q, 0, sizeof *q);
-    part_init(home->s, q);
     q->id = home->id;
     q->shard = shard;
     q->shards = home->shards;
@@ -323,7 +306,6 @@ void shard_gather(struct part *p)
     if (!p->cut)
         return;
     hand_out(p);
-    x->has_mail = 1;
     shard_flush(p);
     for (uint32_t i = 0; i < x->map->count; i++)
         move_back(p, x->part[i]);

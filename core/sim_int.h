@@ -248,7 +248,7 @@ struct part {
     int64_t executed; /* local: up to where; less than the horizon after a disturbance */
     int64_t bound;    /* no completion before it, local; may be too early */
     int64_t frozen_at, frozen_ps; /* since when, for how long, local; 0: not frozen */
-    int64_t wake;                 /* global: when what it waits for is taken; stage.c */
+    int64_t wake;                 /* global: when what it waits for is taken, see episode_waits */
     uint32_t note_count;
     uint32_t running;      /* members whose sender is not done */
     uint8_t episode_state; /* enum episode_state */
@@ -544,6 +544,22 @@ static inline int64_t next_chain(struct part *p, int64_t sched)
 }
 /* Queues a packet; if the port is busy, the end of its transmission becomes an event. */
 void port_enqueue(struct part *p, uint32_t port, uint32_t row);
+/* The packet, whose arrival is known, joins those on a wire; the first of them is an event. */
+static inline void port_put_on_wire(struct part *p, uint32_t port, uint32_t *head, uint32_t *tail,
+                                    uint32_t row)
+{
+    const struct pkt *k = &p->pkt[row];
+
+    if (*head) {
+        p->pkt[*tail].next = row;
+    } else {
+        const struct event e = {k->arrive, k->sched, k->chain, k->flow, event_id(EVENT_WIRE, port)};
+
+        *head = row;
+        calendar_push(&p->cal, &e);
+    }
+    *tail = row;
+}
 /* Finds out whether a transmission has ended before the present event. */
 void port_advance(struct part *p, uint32_t port);
 /* Starts a transmission if the port is idle and may send. After port_advance. */
@@ -713,6 +729,8 @@ int part_hold_swtch(struct part *p, uint32_t swtch) WH_MUST_CHECK;
 /* ORDER_NS3: which flows of the whole run can ever meet. */
 int part_fix_all(struct sim *s) WH_MUST_CHECK;
 void part_init(struct sim *s, struct part *p);
+/* One on cache lines of its own, after part_init; not in sim.parts. NULL: out of memory. */
+struct part *part_alloc(struct sim *s);
 void part_fini(struct part *p);
 /* Will be looked over by the next part_tidy_all. */
 void part_touch(struct sim *s, struct part *p);
@@ -786,6 +804,11 @@ static inline void part_run(struct part *p)
         shard_run(p);
     else
         part_run_plain(p);
+}
+/* No event of the partition comes before it, local. */
+static inline int64_t part_next_event(const struct part *p)
+{
+    return p->cut ? shard_next(p) : calendar_next_bound(&p->cal);
 }
 static inline struct cut_wire *cut_wire_of(const struct part *p, uint32_t port)
 {

@@ -75,7 +75,7 @@ void stage__lead(struct part *p, int is_listed)
 
     p->episode_state = EPISODE_LEADS;
     p->stage_over = 0;
-    g->begin_global = stage__begin_of(p);
+    g->begin_global = episode__begin_of(p);
     g->span_ps = lens_span_ps(p);
     g->is_listed = (uint8_t)is_listed;
     g->awaits_thaw = p->frozen_ps > 0;
@@ -121,15 +121,7 @@ int stage__is_whole(const struct part *p)
     if (p->stage->awaits_thaw || p->now - p->stage->base < STAGE_PS_MIN ||
         p->now - p->stage->at.local_ps < STAGE_PS_MIN)
         return 0;
-    for (uint32_t i = 0; i < p->note_count; i++)
-        if (p->note[i].time != p->now + p->offset || p->note[i].what == NOTE_STALLED)
-            return 0;
-    return p->note_count || p->stage_over;
-}
-
-static int follows(const struct part *p, const struct part *leader)
-{
-    return p->episode_state == EPISODE_FOLLOWS && p->leader == leader->id;
+    return episode__ends_at_notes(p) && (p->note_count || p->stage_over);
 }
 
 /* Its own stage from its own beginning. */
@@ -146,7 +138,7 @@ static void follow_up(struct sim *s, struct part *leader, const struct memo_valu
     for (uint32_t i = 0; i < s->run_count; i++) {
         struct part *p = s->parts[s->run[i]];
 
-        if (!follows(p, leader))
+        if (!episode__follows(p, leader))
             continue;
         if (stage__accept(p, v, sizes))
             s->memo.hold(v->entry);
@@ -155,24 +147,10 @@ static void follow_up(struct sim *s, struct part *leader, const struct memo_valu
     }
 }
 
-/* The follower that began first: no other one may end before it. */
-static struct part *first_follower(const struct sim *s, const struct part *leader)
-{
-    struct part *first = NULL;
-
-    for (uint32_t i = 0; i < s->run_count; i++) {
-        struct part *p = s->parts[s->run[i]];
-
-        if (follows(p, leader) && (!first || stage__begin_of(p) < stage__begin_of(first)))
-            first = p;
-    }
-    return first;
-}
-
 /* The leader has nothing for its followers: the first of them takes its place. */
 static void disband(struct sim *s, const struct part *leader)
 {
-    struct part *first = first_follower(s, leader);
+    struct part *first = episode__first_follower(s, leader);
 
     if (!first)
         return;
@@ -180,7 +158,7 @@ static void disband(struct sim *s, const struct part *leader)
     for (uint32_t i = 0; i < s->run_count; i++) {
         struct part *p = s->parts[s->run[i]];
 
-        if (!follows(p, leader))
+        if (!episode__follows(p, leader))
             continue;
         p->stage->is_twin = (uint8_t)stage__is_twin(p, first);
         p->leader = first->id;
@@ -255,11 +233,6 @@ static void adopt(struct part *p, int64_t reached)
 
 /* ---- between rounds ---- */
 
-int64_t stage_next(const struct part *p)
-{
-    return p->episode_state == EPISODE_FOLLOWS ? TIME_NEVER : p->wake - p->offset;
-}
-
 int64_t stage_bound(struct part *p, int64_t (*bound)(struct part *p))
 {
     struct part *leader;
@@ -269,7 +242,7 @@ int64_t stage_bound(struct part *p, int64_t (*bound)(struct part *p))
         return p->stage->bound;
     leader = p->s->parts[p->leader];
     first = bound(leader);
-    return first == TIME_NEVER ? first : first - leader->stage->begin_global + stage__begin_of(p);
+    return first == TIME_NEVER ? first : first - leader->stage->begin_global + episode__begin_of(p);
 }
 
 static void end_stage(struct part *p, int64_t reached)

@@ -135,7 +135,7 @@ static void make_beginning(struct part *p, enum lens_sizes sizes, uint64_t hash,
 /* The partition waited; the stage is disturbed at @global_ps. */
 static void begin_as_known(struct part *p, int64_t global_ps)
 {
-    const int64_t step = step_of(p), begin_ps = stage__begin_of(p);
+    const int64_t step = step_of(p), begin_ps = episode__begin_of(p);
     const int64_t steps = (global_ps - begin_ps) / step;
     enum lens_sizes sizes = LENS_LONG;
     uint64_t hash;
@@ -176,7 +176,7 @@ void stage_disturb(struct part *p, int64_t global_ps)
 {
     const int waited = episode_waits(p);
     const int never_began = (waited || p->episode_state == EPISODE_LEADS) &&
-                            stage__begin_of(p) + STAGE_PS_MIN > global_ps;
+                            episode__begin_of(p) + STAGE_PS_MIN > global_ps;
     int must_execute;
 
     if (never_began) /* several control events at one instant; or the skip before it is cut short */

@@ -79,12 +79,7 @@ static inline const uint8_t *stage__watch_of(const struct stage_value *v)
     return (const uint8_t *)(stage__notes_of(v) + v->note_count);
 }
 
-/* Where the stage begins: now, or at the end of the present skip. Global, and base of that. */
-static inline int64_t stage__begin_of(const struct part *p)
-{
-    return p->now + p->offset + p->frozen_ps;
-}
-
+/* Base of where the stage begins, global. */
 static inline int64_t stage__base_of(const struct part *p)
 {
     return episode__base(p, p->now) + p->offset + p->frozen_ps;

@@ -34,7 +34,7 @@ static int64_t least_ps(const struct part *p, uint32_t flow, int64_t bytes)
 static int64_t sending_bound(const struct part *p)
 {
     const struct lens *l = &p->stage->look;
-    int64_t least = TIME_NEVER - stage__begin_of(p);
+    int64_t least = TIME_NEVER - episode__begin_of(p);
 
     for (uint32_t i = 0; i < l->flow_count; i++) {
         const struct flow_tx *t = &p->tx[l->flow[i].id];
@@ -43,7 +43,7 @@ static int64_t sending_bound(const struct part *p)
 
         least = ps < least ? ps : least;
     }
-    return stage__begin_of(p) + least;
+    return episode__begin_of(p) + least;
 }
 
 /* What the flows have to send after the stage takes its time at line rate. */
@@ -213,7 +213,7 @@ int stage__is_twin(const struct part *p, const struct part *leader)
     const struct lens_key *a = &g->look.key[g->slot[LENS_EXACT]];
     const struct lens_key *b = &h->look.key[h->slot[LENS_EXACT]];
 
-    return g->state_hash == h->state_hash && stage__begin_of(p) >= h->begin_global &&
+    return g->state_hash == h->state_hash && episode__begin_of(p) >= h->begin_global &&
            a->key.count == b->key.count && !memcmp(a->key.at, b->key.at, a->key.count);
 }
 
@@ -221,7 +221,8 @@ int stage__is_twin(const struct part *p, const struct part *leader)
  * is soon, it waits for one that has begun before it. */
 static int can_wait(const struct part *p, const struct part *leader)
 {
-    return !stage__has_short(&p->stage->look) || stage__begin_of(p) >= leader->stage->begin_global;
+    return !stage__has_short(&p->stage->look) ||
+           episode__begin_of(p) >= leader->stage->begin_global;
 }
 
 static void follow_or_lead(struct part *p, struct sim_memo_kind *stats)
@@ -247,12 +248,6 @@ static void follow_or_lead(struct part *p, struct sim_memo_kind *stats)
 
 /* ---- the look ---- */
 
-/*
- * What is left of a lone flow near its end is brought to a round number of packets, so that ends
- * come in few sizes: the flow is taken to go on at its rate for the packets beyond it; if it is
- * being skipped, the skip ends earlier. That is at most 127 packets, a quarter of what is left, at
- * a rate that is known to some per cent.
- */
 /*
  * What is left of a lone flow near its end is brought to a round number of packets, so that ends
  * come in few sizes: the flow is taken to go on at its rate for the packets beyond it; if it is

@@ -96,8 +96,7 @@ void stage__remember(struct part *p)
     for (uint32_t i = 0; i < l->port_count; i++) {
         struct port *pt = &p->port[l->port[i]];
 
-        g->port_at[i] =
-            (struct moved_port){pt->tx_total_bytes, pt->tx_packets, pt->marks, pt->q_max};
+        g->port_at[i] = episode__port_counters(pt);
         pt->q_max = pt->q_bytes; /* of this stage; restore_q_max puts the larger one back */
     }
 }
@@ -106,12 +105,8 @@ void stage__restore_q_max(struct part *p)
 {
     const struct stage *g = p->stage;
 
-    for (uint32_t i = 0; i < g->look.port_count && !g->awaits_thaw; i++) {
-        struct port *pt = &p->port[g->look.port[i]];
-        const uint32_t before = (uint32_t)g->port_at[i].q_max;
-
-        pt->q_max = before > pt->q_max ? before : pt->q_max;
-    }
+    for (uint32_t i = 0; i < g->look.port_count && !g->awaits_thaw; i++)
+        episode__raise_q_max(&p->port[g->look.port[i]], g->port_at[i].q_max);
 }
 
 static void put_flows(const struct part *p, const struct snapshot_map *m, const struct lens_key *k,
@@ -131,11 +126,8 @@ static void put_ports(const struct part *p, const struct snapshot_map *m, const 
                       struct bytes *out)
 {
     for (uint32_t i = 0; i < m->port_count; i++) {
-        const struct port *pt = &p->port[m->port[i]];
-        const struct moved_port *at = &p->stage->port_at[k->port[i]];
-        const struct moved_port o = {pt->tx_total_bytes - at->tx_total_bytes,
-                                     pt->tx_packets - at->tx_packets, pt->marks - at->marks,
-                                     pt->q_max};
+        const struct moved_port o =
+            episode__port_since(&p->port[m->port[i]], &p->stage->port_at[k->port[i]]);
 
         bytes_put(out, &o, sizeof o);
     }

@@ -55,12 +55,9 @@ static void distribute(const uint64_t *from, uint64_t *to, size_t count, uint32_
 /* @keys: shape [2][count], the first half filled. Returns the half that is sorted in the end. */
 static const uint64_t *sort_keys(uint64_t *keys, size_t count)
 {
-    static const size_t none[256];
     uint64_t *from = keys, *to = keys + count;
-    size_t at[BYTES][256];
+    size_t at[BYTES][256] = {0};
 
-    for (uint32_t b = 0; b < BYTES; b++)
-        memcpy(at[b], none, sizeof none);
     for (size_t i = 0; i < count; i++)
         for (uint32_t b = 0; b < BYTES; b++)
             at[b][from[i] >> (8 * b) & 255]++;
