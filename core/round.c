@@ -37,7 +37,7 @@ int round_grow(struct sim *s)
         rows_grow(&s->part_free, sizeof *s->part_free, cap) ||
         rows_grow(&s->run, sizeof *s->run, cap) ||
         rows_grow(&s->touched, sizeof *s->touched, cap) ||
-        rows_grow(&s->tasks, sizeof *s->tasks, cap))
+        rows_grow(&s->tasks, sizeof *s->tasks, cap) || sleep_grow(s, cap))
         return WH_ERR_NOMEM;
     s->part_cap = cap;
     return 0;
@@ -117,11 +117,9 @@ static int64_t sending_bound(const struct part *p, int64_t reached)
     return bound;
 }
 
-/* Nothing happens in the partition before it, local. */
+/* Nothing happens in the partition before it, local. It does not wait. */
 static int64_t part_next(const struct part *p)
 {
-    if (episode_waits(p))
-        return episode_next(p);
     if (p->frozen_ps)
         return p->frozen_at + p->frozen_ps;
     return part_next_event(p);
@@ -153,16 +151,15 @@ static int64_t global_bound(struct part *p)
     return p->bound == TIME_NEVER ? TIME_NEVER : p->bound + p->offset;
 }
 
+/* Who sleeps completes nothing before it is due; who follows, nothing before its leader. */
 static int64_t completion_bound(struct sim *s)
 {
-    int64_t first = TIME_NEVER, bound;
+    int64_t first = sleep_first(s);
 
-    for (uint32_t i = 0; i < s->run_count; i++) {
-        struct part *p = s->parts[s->run[i]];
+    for (uint32_t i = 0; i < s->awake_count; i++) {
+        struct part *p = s->parts[s->awake[i]];
+        const int64_t bound = p->running ? global_bound(p) : TIME_NEVER;
 
-        if (!p->running)
-            continue;
-        bound = episode_waits(p) ? episode_bound(p, global_bound) : global_bound(p);
         first = bound < first ? bound : first;
     }
     return first;
@@ -277,8 +274,10 @@ static void advance(struct sim *s, int64_t horizon, int all)
         part_run_plain(&s->part);
         return;
     }
-    for (uint32_t i = 0; i < s->run_count; i++) {
-        struct part *p = s->parts[s->run[i]];
+    sleep_wake_due(s, horizon);
+    s->stops_idle = (uint8_t)!all;
+    for (uint32_t i = 0; i < s->awake_count; i++) {
+        struct part *p = s->parts[s->awake[i]];
 
         p->limit = horizon == TIME_NEVER ? TIME_NEVER : horizon - p->offset;
         p->stops_idle = (uint8_t)!all;
@@ -343,8 +342,8 @@ static int gather_notes(struct sim *s)
 {
     int rc = gather_of(s, &s->part);
 
-    for (uint32_t i = 0; i < s->run_count && !rc; i++) {
-        struct part *p = s->parts[s->run[i]];
+    for (uint32_t i = 0; i < s->awake_count && !rc; i++) {
+        struct part *p = s->parts[s->awake[i]];
 
         if (p->note_count)
             rc = gather_of(s, p);
@@ -377,8 +376,8 @@ static int has_failed(const struct sim *s)
 {
     int failed = s->part.cal.failed;
 
-    for (uint32_t i = 0; i < s->run_count; i++)
-        failed |= s->parts[s->run[i]]->cal.failed;
+    for (uint32_t i = 0; i < s->awake_count; i++)
+        failed |= s->parts[s->awake[i]]->cal.failed;
     return failed;
 }
 
@@ -386,8 +385,8 @@ static int has_notes(const struct sim *s)
 {
     if (s->part.note_count)
         return 1;
-    for (uint32_t i = 0; i < s->run_count; i++)
-        if (s->parts[s->run[i]]->note_count)
+    for (uint32_t i = 0; i < s->awake_count; i++)
+        if (s->parts[s->awake[i]]->note_count)
             return 1;
     return 0;
 }
@@ -419,10 +418,10 @@ struct horizon {
 
 static int64_t slice_end(const struct sim *s)
 {
-    int64_t first = TIME_NEVER;
+    int64_t first = sleep_first(s);
 
-    for (uint32_t i = 0; i < s->run_count; i++) {
-        const struct part *p = s->parts[s->run[i]];
+    for (uint32_t i = 0; i < s->awake_count; i++) {
+        const struct part *p = s->parts[s->awake[i]];
         const int64_t next = part_next(p);
 
         if (p->running && next != INT64_MAX && next + p->offset < first)
@@ -453,6 +452,7 @@ static struct horizon begin_round(struct sim *s, int64_t end)
 {
     if (s->memo.lookup)
         episode_begin_all(s);
+    sleep_all(s);
     return find_horizon(s, end);
 }
 
