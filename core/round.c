@@ -301,15 +301,52 @@ static void advance(struct sim *s, int64_t horizon, int all)
 
 /* ---- the barrier ---- */
 
-static int note_order(const void *a, const void *b)
+static int is_before(const struct part_note *x, const struct part_note *y)
 {
-    const struct part_note *x = a, *y = b;
-
     if (x->time != y->time)
-        return x->time < y->time ? -1 : 1;
+        return x->time < y->time;
     if (x->flow != y->flow)
-        return x->flow < y->flow ? -1 : 1;
-    return x->what < y->what ? -1 : x->what > y->what;
+        return x->flow < y->flow;
+    return x->what < y->what;
+}
+
+/* Two sorted rows after one another, from @from to @to. */
+static void merge(const struct part_note *from, struct part_note *to, uint32_t half, uint32_t count)
+{
+    uint32_t a = 0, b = half;
+
+    for (uint32_t i = 0; i < count; i++)
+        to[i] = b == count || (a < half && !is_before(&from[b], &from[a])) ? from[a++] : from[b++];
+}
+
+/* Merges runs that are sorted already: most are long, and often there is one. @spare: as many. */
+static void sort_notes(struct part_note *n, struct part_note *spare, uint32_t count)
+{
+    uint32_t half = 1;
+
+    while (half < count && !is_before(&n[half], &n[half - 1]))
+        half++;
+    if (half >= count)
+        return;
+    half = half > count / 2 ? half : count / 2;
+    if (half == count / 2)
+        sort_notes(n, spare, half);
+    sort_notes(&n[half], &spare[half], count - half);
+    merge(n, spare, half, count);
+    memcpy(n, spare, count * sizeof *n);
+}
+
+/* Room for @count notes, and as much again for sorting them. */
+static int reserve_notes(struct sim *s, uint32_t count)
+{
+    const uint32_t cap = 2 * count + 64;
+
+    if (count <= s->notes_cap)
+        return 0;
+    if (rows_grow(&s->notes, sizeof *s->notes, 2 * (size_t)cap))
+        return WH_ERR_NOMEM;
+    s->notes_cap = cap;
+    return 0;
 }
 
 /* A follower whose leader was disturbed may end before the horizon, see stage.c. */
@@ -322,13 +359,8 @@ static void delay_notes(const struct sim *s, struct part_note *n, uint32_t count
 
 static int gather_of(struct sim *s, struct part *p)
 {
-    if (s->notes_count + p->note_count > s->notes_cap) {
-        const uint32_t cap = 2 * (s->notes_count + p->note_count) + 64;
-
-        if (rows_grow(&s->notes, sizeof *s->notes, cap))
-            return WH_ERR_NOMEM;
-        s->notes_cap = cap;
-    }
+    if (reserve_notes(s, s->notes_count + p->note_count))
+        return WH_ERR_NOMEM;
     if (p->note_count)
         memcpy(&s->notes[s->notes_count], p->note, p->note_count * sizeof *p->note);
     if (s->memo.lookup && s->memo.lens == MEMO_FCG && s->part.reacts)
@@ -348,8 +380,8 @@ static int gather_notes(struct sim *s)
         if (p->note_count)
             rc = gather_of(s, p);
     }
-    if (s->notes_count > 1)
-        qsort(s->notes, s->notes_count, sizeof *s->notes, note_order);
+    if (!rc)
+        sort_notes(s->notes, &s->notes[s->notes_cap], s->notes_count);
     return rc;
 }
 
@@ -511,18 +543,14 @@ static int sort_done(struct sim *s, uint32_t from)
 {
     const uint32_t count = s->flow_done - from;
 
-    if (count > s->notes_cap) {
-        if (rows_grow(&s->notes, sizeof *s->notes, count))
-            return WH_ERR_NOMEM;
-        s->notes_cap = count;
-    }
+    if (reserve_notes(s, count))
+        return WH_ERR_NOMEM;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t flow = s->done[from + i];
 
         s->notes[i] = (struct part_note){s->result[flow].end_ps, flow, NOTE_COMPLETED};
     }
-    if (count > 1)
-        qsort(s->notes, count, sizeof *s->notes, note_order);
+    sort_notes(s->notes, &s->notes[s->notes_cap], count);
     for (uint32_t i = 0; i < count; i++)
         s->done[from + i] = s->notes[i].flow;
     return 0;

@@ -448,6 +448,7 @@ struct sim {
 
     int64_t now; /* global */
     int64_t last_done;
+    double done_flow_s; /* summed over flows that have completed */
     int64_t max_base_rtt_ps, max_bdp_bytes, longest_hop_ps, least_delay_ps;
     int64_t reached;   /* global: all that happens up to it has happened */
     uint64_t check_at; /* debug builds: number of events from which sim_check_often looks again */
@@ -509,7 +510,7 @@ struct sim {
     uint32_t snap_flow_cap;
     struct bytes snap_timers; /* scratch of snapshot_save */
     struct part_note *notes;  /* of all partitions at one barrier */
-    uint32_t notes_count, notes_cap;
+    uint32_t notes_count, notes_cap; /* room for as many again, to sort them */
     struct pool_task **tasks;   /* shape: [part_cap] */
     struct pool *pool;          /* NULL: this thread alone */
     int64_t slice_ps;           /* longest round without a look at on_poll */
