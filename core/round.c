@@ -17,6 +17,7 @@
  *
  * Threading: the coordinator; round_task also on other workers, one partition each at a time.
  */
+#include "merge_sort.h"
 #include "sim_int.h"
 #include "units.h"
 
@@ -310,31 +311,7 @@ static int is_before(const struct part_note *x, const struct part_note *y)
     return x->what < y->what;
 }
 
-/* Two sorted rows after one another, from @from to @to. */
-static void merge(const struct part_note *from, struct part_note *to, uint32_t half, uint32_t count)
-{
-    uint32_t a = 0, b = half;
-
-    for (uint32_t i = 0; i < count; i++)
-        to[i] = b == count || (a < half && !is_before(&from[b], &from[a])) ? from[a++] : from[b++];
-}
-
-/* Merges runs that are sorted already: most are long, and often there is one. @spare: as many. */
-static void sort_notes(struct part_note *n, struct part_note *spare, uint32_t count)
-{
-    uint32_t half = 1;
-
-    while (half < count && !is_before(&n[half], &n[half - 1]))
-        half++;
-    if (half >= count)
-        return;
-    half = half > count / 2 ? half : count / 2;
-    if (half == count / 2)
-        sort_notes(n, spare, half);
-    sort_notes(&n[half], &spare[half], count - half);
-    merge(n, spare, half, count);
-    memcpy(n, spare, count * sizeof *n);
-}
+MERGE_SORT(sort_notes, struct part_note, is_before)
 
 /* Room for @count notes, and as much again for sorting them. */
 static int reserve_notes(struct sim *s, uint32_t count)

@@ -357,4 +357,5 @@ void sim_unbuild(struct sim *s)
     free(s->pairs);
     free(s->known);
     free(s->control);
+    free(s->control_key);
 }

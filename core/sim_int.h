@@ -441,8 +441,14 @@ struct sim {
     } * known;
     uint32_t known_count, known_cap;
 
-    struct control *control; /* binary heap by (time, kind, seq) */
-    uint32_t control_count, control_cap;
+    /* control.c; shape: [control_cap], [control_count] */
+    struct control *control;
+    struct control_key { /* heap */
+        int64_t time;
+        uint64_t order; /* kind, seq */
+        uint32_t row;   /* of control */
+    } * control_key;
+    uint32_t control_count, control_cap, control_free;
     uint64_t control_seq;
     uint32_t control_work, control_net; /* pending: starts and callbacks; network changes */
 
@@ -508,14 +514,14 @@ struct sim {
     uint32_t *port_list; /* shape: [port_count], of part_list_ports */
     uint32_t *snap_flow; /* shape: [snap_flow_cap], of snapshot_map */
     uint32_t snap_flow_cap;
-    struct bytes snap_timers; /* scratch of snapshot_save */
-    struct part_note *notes;  /* of all partitions at one barrier */
+    struct bytes snap_timers;        /* scratch of snapshot_save */
+    struct part_note *notes;         /* of all partitions at one barrier */
     uint32_t notes_count, notes_cap; /* room for as many again, to sort them */
-    struct pool_task **tasks;   /* shape: [part_cap] */
-    struct pool *pool;          /* NULL: this thread alone */
-    int64_t slice_ps;           /* longest round without a look at on_poll */
-    struct shard_map shard_map; /* count 0: not made yet */
-    uint32_t cut_parts;         /* partitions that shards execute */
+    struct pool_task **tasks;        /* shape: [part_cap] */
+    struct pool *pool;               /* NULL: this thread alone */
+    int64_t slice_ps;                /* longest round without a look at on_poll */
+    struct shard_map shard_map;      /* count 0: not made yet */
+    uint32_t cut_parts;              /* partitions that shards execute */
     uint64_t rounds, part_tasks, joins, splits, scatters, shard_windows;
     uint32_t parts_alive_max;
     struct sim_engine_stats ended; /* of the pools of earlier calls of sim_run */
