@@ -144,7 +144,7 @@ static int check_pieces(struct part_checker *c)
 static int check_sleep(const struct part_checker *c, const struct part *p)
 {
     const struct sim *s = c->s;
-    const uint32_t i = p->sleep_index;
+    const uint32_t i = s->sleep_row[p->id];
     int64_t due;
 
     if (p->awake_index != ROW_NONE) {
@@ -160,8 +160,8 @@ static int check_sleep(const struct part_checker *c, const struct part *p)
     REQUIRE(c, s->sleeper[i].part == p->id && s->sleeper[i].due == due,
             "partition %u sleeps until %lld, in row %u until %lld", p->id, (long long)due, i,
             (long long)s->sleeper[i].due);
-    REQUIRE(c, !i || s->sleeper[(i - 1) / 2].due <= due, "row %u of the sleepers is out of order",
-            i);
+    REQUIRE(c, !i || s->sleeper[(i - 1) / SLEEP_CHILDREN].due <= due,
+            "row %u of the sleepers is out of order", i);
     return 0;
 }
 

@@ -347,7 +347,6 @@ struct part {
     uint8_t stops_idle;   /* this round does not run beyond its last completion */
     uint32_t run_index;   /* in sim.run */
     uint32_t awake_index; /* in sim.awake; ROW_NONE: it sleeps, sleep.c */
-    uint32_t sleep_index; /* in sim.sleeper; ROW_NONE: it is awake, or waits for its leader */
     int64_t *final;       /* shape: [final_count], arrivals of last packets on their last wire */
     uint32_t final_count, final_cap;
     uint64_t weight; /* events of its last round */
@@ -501,10 +500,11 @@ struct sim {
     uint32_t run_count;
     /* of them, sleep.c; shape: [awake_count], [sleeper_count] */
     uint32_t *awake;
-    struct sleeper { /* binary heap */
+    struct sleeper { /* heap */
         int64_t due; /* global */
         uint32_t part;
     } * sleeper;
+    uint32_t *sleep_row; /* by partition: in sleeper; ROW_NONE: awake, or waits for its leader */
     uint32_t awake_count, sleeper_count;
     uint8_t stops_idle; /* of the present round, or the last one */
     uint32_t *touched;  /* shape: [touched_count], partitions that flows have left */
@@ -805,6 +805,7 @@ static inline int episode_waits(const struct part *p)
 }
 
 /* ---- which partitions a round looks at: sleep.c; coordinator ---- */
+#define SLEEP_CHILDREN 4u /* of a row of sim.sleeper */
 /* A control event touches it, or whom it follows has come to its end. */
 void part_wake(struct part *p);
 /* Can it sleep, and until when, global? TIME_NEVER: until it is woken. */

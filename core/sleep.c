@@ -19,27 +19,36 @@
 static void put(struct sim *s, uint32_t i, struct sleeper e)
 {
     s->sleeper[i] = e;
-    s->parts[e.part]->sleep_index = i;
+    s->sleep_row[e.part] = i;
 }
 
 static void sift_up(struct sim *s, uint32_t i, struct sleeper e)
 {
-    while (i > 0 && e.due < s->sleeper[(i - 1) / 2].due) {
-        put(s, i, s->sleeper[(i - 1) / 2]);
-        i = (i - 1) / 2;
+    while (i > 0 && e.due < s->sleeper[(i - 1) / SLEEP_CHILDREN].due) {
+        put(s, i, s->sleeper[(i - 1) / SLEEP_CHILDREN]);
+        i = (i - 1) / SLEEP_CHILDREN;
     }
     put(s, i, e);
 }
 
+static uint32_t first_child(const struct sim *s, uint32_t i)
+{
+    const uint32_t end =
+        i + SLEEP_CHILDREN < s->sleeper_count ? i + SLEEP_CHILDREN : s->sleeper_count;
+    uint32_t first = i;
+
+    for (i++; i < end; i++)
+        if (s->sleeper[i].due < s->sleeper[first].due)
+            first = i;
+    return first;
+}
+
 static void sift_down(struct sim *s, uint32_t i, struct sleeper e)
 {
-    for (;;) {
-        uint32_t child = 2 * i + 1;
+    uint32_t child;
 
-        if (child >= s->sleeper_count)
-            break;
-        if (child + 1 < s->sleeper_count && s->sleeper[child + 1].due < s->sleeper[child].due)
-            child++;
+    while ((child = SLEEP_CHILDREN * i + 1) < s->sleeper_count) {
+        child = first_child(s, child);
         if (s->sleeper[child].due >= e.due)
             break;
         put(s, i, s->sleeper[child]);
@@ -55,13 +64,13 @@ static void heap_push(struct sim *s, struct part *p, int64_t due)
 
 static void heap_remove(struct sim *s, struct part *p)
 {
-    const uint32_t i = p->sleep_index;
+    const uint32_t i = s->sleep_row[p->id];
     const struct sleeper last = s->sleeper[--s->sleeper_count];
 
-    p->sleep_index = ROW_NONE;
+    s->sleep_row[p->id] = ROW_NONE;
     if (last.part == p->id)
         return;
-    if (i > 0 && last.due < s->sleeper[(i - 1) / 2].due)
+    if (i > 0 && last.due < s->sleeper[(i - 1) / SLEEP_CHILDREN].due)
         sift_up(s, i, last);
     else
         sift_down(s, i, last);
@@ -115,7 +124,7 @@ void part_wake(struct part *p)
 
     if (p->awake_index != ROW_NONE)
         return;
-    if (p->sleep_index != ROW_NONE)
+    if (s->sleep_row[p->id] != ROW_NONE)
         heap_remove(s, p);
     p->awake_index = s->awake_count;
     s->awake[s->awake_count++] = p->id;
@@ -137,7 +146,7 @@ void sleep_end(struct part *p)
 
     if (p->awake_index != ROW_NONE)
         stop_watching(s, p);
-    if (p->sleep_index != ROW_NONE)
+    if (s->sleep_row[p->id] != ROW_NONE)
         heap_remove(s, p);
 }
 
@@ -151,11 +160,13 @@ int64_t sleep_first(const struct sim *s)
 int sleep_grow(struct sim *s, uint32_t cap)
 {
     return rows_grow(&s->sleeper, sizeof *s->sleeper, cap) ||
-           rows_grow(&s->awake, sizeof *s->awake, cap);
+           rows_grow(&s->awake, sizeof *s->awake, cap) ||
+           rows_grow(&s->sleep_row, sizeof *s->sleep_row, cap);
 }
 
 void sleep_fini(struct sim *s)
 {
     free(s->sleeper);
     free(s->awake);
+    free(s->sleep_row);
 }
