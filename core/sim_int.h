@@ -823,6 +823,8 @@ void freeze_run(struct part *p);
 void freeze_on_ack(struct part *p, uint32_t flow);
 /* A control event at @global_ps cuts the skip short. The partition is frozen. */
 void freeze_interrupt(struct part *p, int64_t global_ps);
+/* What audits see of the partition, as it is now; until the next episode begins. */
+void freeze_view(struct part *p, struct audit_view *out);
 /* What was executed since the last skip is audited as far as it goes; @is_last: nothing follows. */
 void freeze_end_stretch(struct part *p, int is_last);
 /* Books the events of the episode that is over. */
