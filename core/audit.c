@@ -25,7 +25,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHIFT_ROUND_TRIPS 2
+/* Round trips: after a skip packets may stand anywhere; a hit of the fcg lens has moved them by
+ * what its bins are wide, an eighth of what is in flight on average. */
+#define SHIFT_SKIP 2.0
+#define SHIFT_HIT 0.25
 
 /* ---- room ---- */
 
@@ -210,18 +213,21 @@ void audit__execute(struct part *p, const struct audit_view *v, int64_t until, s
 
     for (uint32_t i = 0; i < v->flow_count; i++) {
         a->start[i] = p->tx[v->flow_id[i]].snd_una;
+        a->sent[i] = p->tx[v->flow_id[i]].snd_max;
         a->ended[i] = -1;
     }
     p->stops_idle = p->tells_acks = 0;
     audit__go_on(p, v, until, a);
-    for (uint32_t i = 0; i < v->flow_count; i++)
+    for (uint32_t i = 0; i < v->flow_count; i++) {
         a->delivered[i] = p->tx[v->flow_id[i]].snd_una - a->start[i];
+        a->sent[i] = p->tx[v->flow_id[i]].snd_max - a->sent[i];
+    }
     a->events = p->events - before;
 }
 
 /* ---- what it says ---- */
 
-void audit__find_room(const struct part *p, const struct audit_view *v, struct audit *a)
+static void find_room(const struct part *p, const struct audit_view *v, struct audit *a)
 {
     const struct sim *s = p->s;
     const double payload = s->cfg.payload_bytes, wire = payload + s->data_header_bytes;
@@ -236,6 +242,39 @@ void audit__find_room(const struct part *p, const struct audit_view *v, struct a
 static struct fluid fluid_of(const struct audit_view *v, const struct audit *a)
 {
     return (struct fluid){v->flow_count, v->port_count, a->rate, a->room, v->path_first, v->path};
+}
+
+/* No port carries more than it can. In a->scratch: what its flows want. */
+static void cap_rates(const struct audit_view *v, struct audit *a)
+{
+    for (uint32_t k = 0; k < v->port_count; k++)
+        a->scratch[k] = 0;
+    for (uint32_t i = 0; i < v->flow_count; i++)
+        for (uint32_t k = v->path_first[i]; k < v->path_first[i + 1]; k++)
+            a->scratch[v->path[k]] += a->rate[i];
+    for (uint32_t i = 0; i < v->flow_count; i++) {
+        double least = 1;
+
+        for (uint32_t k = v->path_first[i]; k < v->path_first[i + 1]; k++) {
+            const double share = a->room[v->path[k]] / a->scratch[v->path[k]];
+
+            least = share < least ? share : least;
+        }
+        a->rate[i] *= least;
+    }
+}
+
+void audit__find_rates(const struct part *p, const struct audit_view *v, struct audit *a,
+                       int64_t span_ps)
+{
+    for (uint32_t i = 0; i < v->flow_count; i++) {
+        int64_t bytes = a->delivered[i] > a->sent[i] ? a->delivered[i] : a->sent[i];
+
+        bytes = bytes > p->s->cfg.payload_bytes ? bytes : p->s->cfg.payload_bytes;
+        a->rate[i] = (double)bytes * 8 / ((double)span_ps * 1e-12);
+    }
+    find_room(p, v, a);
+    cap_rates(v, a);
 }
 
 double audit__compare_ends(const struct audit_view *v, struct audit *a)
@@ -257,7 +296,7 @@ static double find_error(const struct part *p, const struct audit_view *v, struc
 {
     double early = 0;
 
-    audit__find_room(p, v, a);
+    find_room(p, v, a);
     for (uint32_t i = 0; i < v->flow_count; i++) {
         const struct flow_tx *t = &p->tx[v->flow_id[i]];
         const double given = (double)(bytes[i] > 0 ? bytes[i] : p->s->cfg.payload_bytes);
@@ -280,7 +319,7 @@ static void note_skip(struct part *p, const struct audit_view *v, int64_t elapse
     struct audit_sums *sums = &p->audited;
     struct audit_row row = {draw, 0, error_s, flow_s, CHANCE * error_s * error_s};
 
-    sums->skips += !p->nudge_bytes; /* those are no skips in other figures either */
+    sums->skips++;
     sums->events += p->audit->events;
     sums->error_ps += llrint(error_s * 1e12);
     sums->flow_s += flow_s;
@@ -296,7 +335,7 @@ void audit_skip(struct part *p, const struct audit_view *v, int64_t elapsed_ps,
                 const int64_t *bytes)
 {
     const uint64_t draw = audit__draw_of(p, v->flow_id, v->flow_count, STREAM_AUDIT);
-    struct audit *a = audit__open(p, v);
+    struct audit *a = p->audit;
 
     if (a->is_busy || !elapsed_ps || !audit__is_drawn(p, draw))
         return;
@@ -312,19 +351,42 @@ void audit_skip(struct part *p, const struct audit_view *v, int64_t elapsed_ps,
 
 /* ---- a stretch between skips, executed again ---- */
 
-/* Skips leave a base behind; hits of the fcg lens may leave no trace. */
-int audit__is_touched(const struct part *p, const struct audit_view *v)
+/* Skips leave a base behind, also where the exact lens has replayed them; the other one has other
+ * bases too. */
+static int is_skipped(const struct part *p, const struct audit_view *v)
 {
-    const int has_hits = p->s->memo.lookup && p->s->memo.lens == MEMO_FCG;
+    const int has_other = p->s->memo.lookup && p->s->memo.lens == MEMO_FCG;
 
     for (uint32_t i = 0; i < v->flow_count; i++) {
         const struct flow_tx *t = &p->tx[v->flow_id[i]];
 
-        if (t->base || (has_hits && t->snd_una > 0) ||
+        if ((has_other ? t->is_skipped : t->base != 0) ||
             (p->reacts && p->s->result[v->flow_id[i]].start_ps > 0))
             return 1;
     }
     return 0;
+}
+
+static int is_replayed(const struct part *p, const struct audit_view *v)
+{
+    for (uint32_t i = 0; i < v->flow_count; i++)
+        if (p->tx[v->flow_id[i]].is_replayed)
+            return 1;
+    return 0;
+}
+
+int audit__is_touched(const struct part *p, const struct audit_view *v)
+{
+    return is_skipped(p, v) || is_replayed(p, v);
+}
+
+/* Whoever shares a partition with one is one. */
+static void spread_replayed(struct part *p, const struct audit_view *v)
+{
+    const int any = is_replayed(p, v);
+
+    for (uint32_t i = 0; any && i < v->flow_count; i++)
+        p->tx[v->flow_id[i]].is_replayed = 1;
 }
 
 /* Counts in a->scratch. */
@@ -340,10 +402,12 @@ int audit__is_shared(const struct audit_view *v, const struct audit *a)
 
 void audit__disturb(struct part *p, const struct audit_view *v)
 {
+    const double round_trips = is_skipped(p, v) ? SHIFT_SKIP : SHIFT_HIT;
+
     for (uint32_t i = 0; i < v->flow_count; i++) {
         struct flow_tx *t = &p->tx[v->flow_id[i]];
         const double draw = rng_double(p->s->cfg.seed, STREAM_SHIFT, v->flow_id[i]);
-        const double shift_ns = draw * SHIFT_ROUND_TRIPS * (double)t->base_rtt_ps / PS_PER_NS;
+        const double shift_ns = draw * round_trips * (double)t->base_rtt_ps / PS_PER_NS;
 
         t->next_avail = t->next_avail > p->now ? t->next_avail : p->now;
         t->next_avail += (int64_t)shift_ns * PS_PER_NS;
@@ -354,38 +418,44 @@ void audit__disturb(struct part *p, const struct audit_view *v)
 static double replay(struct part *p, const struct audit_view *v, struct audit *a)
 {
     const int64_t until = p->now;
-    double early = 0, sum = 0;
+    double early = 0;
 
     if (until <= a->from)
         return 0;
-    audit__find_room(p, v, a);
     for (uint32_t i = 0; i < v->flow_count; i++) {
         const struct flow_tx *t = &p->tx[v->flow_id[i]];
 
         a->left[i] = (double)(t->size - t->snd_una);
+        a->delivered[i] = t->snd_una + t->base;
+        a->sent[i] = t->snd_max + t->base;
     }
     checkpoint_take(p, a->checkpoint);
     checkpoint_put(p, a->beginning);
+    for (uint32_t i = 0; i < v->flow_count; i++) {
+        const struct flow_tx *t = &p->tx[v->flow_id[i]];
+
+        a->delivered[i] -= t->snd_una + t->base;
+        a->sent[i] -= t->snd_max + t->base;
+    }
+    audit__find_rates(p, v, a, until - a->from);
     audit__disturb(p, v);
     audit__execute(p, v, until, a);
     for (uint32_t i = 0; i < v->flow_count; i++) {
         const struct flow_tx *t = &p->tx[v->flow_id[i]];
 
         a->left_else[i] = (double)(t->size - t->snd_una);
-        sum += (double)a->delivered[i];
         if (a->ended[i] >= 0)
             early += (double)(until - a->ended[i]) * 1e-12;
     }
     checkpoint_put(p, a->checkpoint);
-    for (uint32_t i = 0; i < v->flow_count; i++)
-        a->rate[i] = sum * 8 / ((double)(until - a->from) * 1e-12) / v->flow_count;
-    return sum > 0 ? early + audit__compare_ends(v, a) : 0;
+    return early + audit__compare_ends(v, a);
 }
 
 void audit__begin_stretch(struct part *p, const struct audit_view *v, struct audit *a)
 {
     a->from = p->now;
     a->is_repeated = 0;
+    spread_replayed(p, v);
     a->counts = (uint8_t)(v->flow_count <= FLUID_FLOWS_MAX && audit__is_touched(p, v) &&
                           audit__is_shared(v, a) && checkpoint_can(p));
     a->draw = audit__draw_of(p, v->flow_id, v->flow_count, STREAM_STRETCH);
@@ -494,4 +564,5 @@ void audit_add(struct audit_sums *to, const struct audit_sums *more, int sign)
     to->stage_error_ps += sign * more->stage_error_ps;
     to->stage_flow_s += sign * more->stage_flow_s;
     to->stage_all_s += sign * more->stage_all_s;
+    to->nudge_s += sign * more->nudge_s;
 }

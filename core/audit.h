@@ -24,7 +24,8 @@ struct audit_sums {
     double stretch_flow_s, stretch_all_s; /* flow time of the audited stretches, of all */
     uint64_t stages, stages_all;          /* from the memo through the fcg lens: audited; of all */
     int64_t stage_error_ps;               /* as error_ps, of the audited ones */
-    double stage_flow_s, stage_all_s;
+    double stage_flow_s, stage_all_s;     /* flow time, with that of nudges */
+    double nudge_s;                       /* of all of them */
 };
 
 /* Audited hits of the fcg lens, one by one. */
@@ -57,12 +58,15 @@ struct audit_view {
 /* audit_begin - an episode begins. */
 void audit_begin(struct part *p, const struct audit_view *v);
 /*
- * audit_skip - a skip, or a nudge, is over, but not booked: the partition stands where it was
- * frozen.
+ * audit_skip - a skip is over, but not booked: the partition stands where it was frozen.
  * @bytes: that the flows are given; shape: [flow_count]
  */
 void audit_skip(struct part *p, const struct audit_view *v, int64_t elapsed_ps,
                 const int64_t *bytes);
+/* audit_nudge - so is a nudge, see freeze_nudge. audit_nudge_end - it is booked, but time has not
+ * moved. */
+void audit_nudge(struct part *p, const struct audit_view *v, int64_t elapsed_ps);
+void audit_nudge_end(struct part *p, const struct audit_view *v, int64_t elapsed_ps);
 /* audit_thaw - the skip is booked, what follows is executed. */
 void audit_thaw(struct part *p, const struct audit_view *v);
 /* audit_stretch - what was executed since the last skip, or since the beginning, ends. @is_last:
@@ -77,11 +81,13 @@ void audit_stretch(struct part *p, const struct audit_view *v, int is_last);
 int audit_hit(struct part *p, int64_t global_ps);
 void audit_hit_end(struct part *p, int is_same);
 
-/* A stage that is taken from the memo through the fcg lens. */
+/* A stage that is taken from the memo through the fcg lens; the caller may embed it. */
 struct audit_taken {
     int64_t until;        /* its end, local */
     const int64_t *bytes; /* acknowledged by then; shape: [flow_count] */
     uint64_t entry;       /* which entry it is */
+    /* Is what the partition has been executed to, by @until, all that it would be given? */
+    int (*is_as_known)(struct part *p, const struct audit_taken *t);
 };
 /*
  * audit_stage - the partition stands at the beginning of a stage that it is about to take. Returns

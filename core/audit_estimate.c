@@ -13,7 +13,7 @@
  * Chance is independent in different places, but the same wherever the same happens again, which in
  * collective traffic it does thousands of times; that is told by the keys of the rows.
  */
-#include "sim_int.h"
+#include "audit_int.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -111,7 +111,8 @@ static struct population make_population(uint64_t all, uint64_t audited, double 
 static void make_populations(const struct audit_sums *a, const struct sim_skip_stats *skip,
                              struct population out[KINDS])
 {
-    out[AUDIT_SKIP] = make_population(skip->skips, a->skips, skip->skipped_flow_s, a->flow_s);
+    out[AUDIT_SKIP] =
+        make_population(skip->skips, a->skips, skip->skipped_flow_s - a->nudge_s, a->flow_s);
     out[AUDIT_SKIP].error_s = (double)a->error_ps * 1e-12;
     out[AUDIT_STRETCH] =
         make_population(a->stretches_all, a->stretches, a->stretch_all_s, a->stretch_flow_s);
@@ -202,14 +203,16 @@ static double t_of(const struct population k[KINDS])
 
 /* ---- the whole ---- */
 
-/* The error of the run; what of it comes from hits alone; both with the same chance, because skips
- * of the run without a memo have theirs too. */
+/* The error of the run, beside one of every packet; what of it comes from the lens, beside a run
+ * without a memo. Skips of that run are off too, and by other rates: as much, maybe the other way.
+ */
 static void find_bounds(struct row_list *l, const struct audit_sums *a,
                         const struct sim_skip_stats *skip, struct population k[KINDS],
                         struct sim_audit_stats *out)
 {
     const double flow_s[KINDS] = {
         [AUDIT_SKIP] = a->flow_s, [AUDIT_STRETCH] = 0, [AUDIT_STAGE] = a->stage_flow_s};
+    const double skips_s = k[AUDIT_SKIP].up * k[AUDIT_SKIP].error_s;
     double chance, open_stages, half, t;
 
     look_at_sample(l, flow_s, k);
@@ -224,7 +227,7 @@ static void find_bounds(struct row_list *l, const struct audit_sums *a,
         t * sqrt(chance + open_stages + sample_variance(&k[AUDIT_SKIP], out->share)) / skip->flow_s;
     out->low = out->error - half;
     out->high = out->error + half;
-    half = t * sqrt(chance + open_stages) / skip->flow_s;
+    half = t * sqrt(chance + open_stages + CHANCE * skips_s * skips_s) / skip->flow_s;
     out->fcg.low = out->fcg.error - half;
     out->fcg.high = out->fcg.error + half;
 }
@@ -273,9 +276,9 @@ void sim_audit_stats(const struct sim *s, struct sim_audit_stats *out)
     out->refused = sums.refused;
     out->events = sums.events;
     out->fcg = fcg_of(s, &sums);
-    if (s->audit_share > 0 && !skip.skips && !sums.stages_all)
+    if (s->audit_share > 0 && !skip.skips && !(sums.stage_all_s > 0))
         out->has_estimate = out->has_bounds = 1; /* nothing is off */
-    if ((skip.skips && !(sums.flow_s > 0)) || (sums.stages_all && !(sums.stage_flow_s > 0)) ||
+    if ((skip.skips && !(sums.flow_s > 0)) || (sums.stage_all_s > 0 && !(sums.stage_flow_s > 0)) ||
         !(sums.flow_s + sums.stage_flow_s > 0 && skip.flow_s > 0))
         return;
     make_populations(&sums, &skip, k);

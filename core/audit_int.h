@@ -22,7 +22,7 @@ struct audit {
     struct checkpoint *checkpoint;
     /* of the flows; shape: [flow_cap] */
     int64_t *start, *delivered; /* of a skip: where they stood, what they would have delivered */
-    int64_t *sent;              /* of a stage: where the senders stood */
+    int64_t *sent;              /* where the senders stood then */
     int64_t *ended;             /* when they would have ended, local; -1: not */
     double *ahead;              /* bytes: what earlier audits of the episode have found */
     double *rate, *left, *left_else;
@@ -39,6 +39,8 @@ struct audit {
     uint8_t is_busy;        /* with a hit: nothing else is audited */
     uint8_t is_open;        /* an episode is under way */
     uint8_t counts;         /* the stretch is one that is sampled */
+    int64_t nudge_end;      /* local: when the nudged flow would have ended; -1: not audited */
+    uint8_t is_exact;       /* the stage that is being taken: it makes no difference at all */
     uint8_t is_repeated;    /* the stretch will be: beginning is taken */
     struct audit_hits hits; /* of the fcg lens */
 };
@@ -64,7 +66,10 @@ void audit__go_on(struct part *p, const struct audit_view *v, int64_t until, str
 void audit__disturb(struct part *p, const struct audit_view *v);
 
 /* ---- what it comes to ---- */
-void audit__find_room(const struct part *p, const struct audit_view *v, struct audit *a);
+/* Rates, of what was executed last and where it left the partition; what was sent counts where
+ * little has come back yet. */
+void audit__find_rates(const struct part *p, const struct audit_view *v, struct audit *a,
+                       int64_t span_ps);
 /* Sum of the times to the end from a->left, less that from a->left_else, in seconds, at a->rate. */
 double audit__compare_ends(const struct audit_view *v, struct audit *a);
 

@@ -10,8 +10,12 @@
  * found as for stretches between skips: the stage is executed once more, disturbed. Whoever takes
  * the same entry goes on from the same state, so what chance does to one of them it does to all:
  * their rows have the key of the entry.
+ *
+ * The lens also nudges lone flows to a round number of packets left (stage_look.c), which counts as
+ * skipped; such a flow is so near its end that it is executed to it.
  */
 #include "audit_int.h"
+#include "lens.h"
 #include "rng.h"
 
 #include <math.h>
@@ -31,7 +35,7 @@ int audit_stage(struct part *p, const struct audit_view *v, int64_t until)
 
     if (p->now > a->from)
         audit_stretch(p, v, 0);
-    a->counts = a->is_repeated = 0;
+    a->counts = a->is_repeated = a->is_exact = 0;
     for (uint32_t i = 0; i < v->flow_count; i++)
         a->more[i] = 0;
     sums->stages_all++;
@@ -62,41 +66,6 @@ static int ends_all(const struct part *p, const struct audit_view *v, const int6
             return 0;
     }
     return 1;
-}
-
-/* No port carries more than it can. In a->scratch: what its flows want. */
-static void cap_rates(const struct audit_view *v, struct audit *a)
-{
-    for (uint32_t k = 0; k < v->port_count; k++)
-        a->scratch[k] = 0;
-    for (uint32_t i = 0; i < v->flow_count; i++)
-        for (uint32_t k = v->path_first[i]; k < v->path_first[i + 1]; k++)
-            a->scratch[v->path[k]] += a->rate[i];
-    for (uint32_t i = 0; i < v->flow_count; i++) {
-        double least = 1;
-
-        for (uint32_t k = v->path_first[i]; k < v->path_first[i + 1]; k++) {
-            const double share = a->room[v->path[k]] / a->scratch[v->path[k]];
-
-            least = share < least ? share : least;
-        }
-        a->rate[i] *= least;
-    }
-}
-
-/* Of the stage as it was executed: what was sent, where little has come back yet. */
-static void find_rates(const struct part *p, const struct audit_view *v, struct audit *a,
-                       int64_t span_ps)
-{
-    for (uint32_t i = 0; i < v->flow_count; i++) {
-        const int64_t sent = p->tx[v->flow_id[i]].snd_max - a->sent[i];
-        int64_t bytes = a->delivered[i] > sent ? a->delivered[i] : sent;
-
-        bytes = bytes > p->s->cfg.payload_bytes ? bytes : p->s->cfg.payload_bytes;
-        a->rate[i] = (double)bytes * 8 / ((double)span_ps * 1e-12);
-    }
-    audit__find_room(p, v, a);
-    cap_rates(v, a);
 }
 
 /* How much later than they were executed flows end that end at @until; in seconds. */
@@ -134,10 +103,9 @@ static int execute(struct part *p, const struct audit_view *v, const struct audi
     const int is_end = ends_all(p, v, t->bytes);
     const int64_t from = p->now;
 
-    for (uint32_t i = 0; i < v->flow_count; i++)
-        a->sent[i] = p->tx[v->flow_id[i]].snd_max;
     audit__execute(p, v, t->until, a);
-    find_rates(p, v, a, t->until - from);
+    a->is_exact = (uint8_t)t->is_as_known(p, t);
+    audit__find_rates(p, v, a, t->until - from);
     if (is_end && has_unended(p, v, a)) {
         const uint64_t before = p->events;
 
@@ -285,12 +253,61 @@ void audit_stage_end(struct part *p, const struct audit_view *v)
     struct audit *a = p->audit;
 
     a->counts = a->is_repeated = 0;
+    for (uint32_t i = 0; !a->is_exact && i < v->flow_count; i++)
+        p->tx[v->flow_id[i]].is_replayed = 1;
     if (!a->is_open)
         return;
     for (uint32_t i = 0; i < v->flow_count; i++)
         a->ahead[i] += a->more[i];
     if (!p->frozen_ps)
         audit__begin_stretch(p, v, a);
+}
+
+/* ---- nudges ---- */
+
+/* Of a lone flow near its end: it is executed to its end, as it is and with the nudge. */
+#define NUDGE_SPANS 8 /* a few times what such a flow can last */
+
+/* When the flow ends from here, local; -1: not soon. */
+static int64_t find_end(struct part *p, const struct audit_view *v, struct audit *a)
+{
+    checkpoint_take(p, a->checkpoint);
+    audit__execute(p, v, p->now + NUDGE_SPANS * lens_span_ps(p), a);
+    checkpoint_put(p, a->checkpoint);
+    p->audited.events += a->events;
+    return a->ended[0];
+}
+
+void audit_nudge(struct part *p, const struct audit_view *v, int64_t elapsed_ps)
+{
+    struct audit *a = audit__open(p, v);
+
+    a->nudge_end = -1;
+    p->audited.nudge_s += (double)elapsed_ps * 1e-12;
+    p->audited.stage_all_s += (double)elapsed_ps * 1e-12;
+    a->draw = audit__draw_of(p, v->flow_id, v->flow_count, STREAM_AUDIT);
+    if (!audit__is_drawn(p, a->draw))
+        return;
+    if (checkpoint_can(p))
+        a->nudge_end = find_end(p, v, a);
+    p->audited.refused += a->nudge_end < 0;
+}
+
+void audit_nudge_end(struct part *p, const struct audit_view *v, int64_t elapsed_ps)
+{
+    struct audit *a = p->audit;
+    const int64_t end = a->nudge_end < 0 ? -1 : find_end(p, v, a);
+    const int64_t late_ps = end + elapsed_ps - a->nudge_end;
+    const double late_s = (double)late_ps * 1e-12;
+    struct audit_row row = {a->draw, 0, late_s, (double)elapsed_ps * 1e-12,
+                            CHANCE * late_s * late_s};
+
+    p->tx[v->flow_id[0]].is_replayed = 1;
+    if (end < 0)
+        return;
+    p->audited.stage_error_ps += late_ps;
+    p->audited.stage_flow_s += row.flow_s;
+    audit__add_row(a, AUDIT_STAGE, rng_mix((uint64_t)late_ps) ^ rng_mix((uint64_t)elapsed_ps), row);
 }
 
 struct audit_hits audit_hits_of(const struct part *p)

@@ -261,6 +261,7 @@ static void skip_flow(struct part *p, uint32_t flow, int64_t bytes, int64_t elap
         s->cc->on_skip(p, flow, cc_state_of(s, flow), elapsed, (int64_t)packets);
     t->size -= bytes;
     t->base += bytes;
+    t->is_skipped |= !p->nudge_bytes;
     p->rx[flow].size -= bytes;
     p->skipped_packets += packets;
     credit_path(p, &(struct credit){t->path, t->path_count, t->path_stride, packets,
@@ -346,14 +347,16 @@ int64_t freeze_pending_bytes(struct part *p, uint32_t flow)
 
 static void end_nudge(struct part *p, int64_t elapsed)
 {
-    const int64_t bytes = nudged_bytes(p, elapsed);
+    const int is_audited = p->s->audit_share > 0 && elapsed > 0;
     struct audit_view v;
 
-    if (p->s->audit_share > 0) {
+    if (is_audited) {
         freeze_view(p, &v);
-        audit_skip(p, &v, elapsed, &bytes);
+        audit_nudge(p, &v, elapsed);
     }
-    skip_flow(p, p->flow[0], bytes, elapsed);
+    skip_flow(p, p->flow[0], nudged_bytes(p, elapsed), elapsed);
+    if (is_audited)
+        audit_nudge_end(p, &v, elapsed);
 }
 
 static void end_skip(struct part *p, int64_t elapsed)

@@ -214,7 +214,7 @@ static void adopt(struct part *p, int64_t reached)
 
     if (p->frozen_ps)
         freeze_thaw(p);
-    stage__audit(p, v, g->sizes, g->look.key[g->slot[g->sizes]].hash);
+    stage__audit(p, &p->known, g->sizes, g->look.key[g->slot[g->sizes]].hash);
     stage__map_by(p, g->sizes, &m);
     stage__adopt_state(p, &m, v);
     dcheck(p->now + p->offset == p->wake, "partition %u: a stage ends at %lld, not %lld", p->id,

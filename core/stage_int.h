@@ -105,9 +105,9 @@ void stage__adopt_state(struct part *p, const struct snapshot_map *m, const stru
 
 /* ---- stage_audit.c ---- */
 
-/* With audits: the partition is about to take @v, which the key of that degree has led to; it has
- * taken it. @entry: which one it is. */
-void stage__audit(struct part *p, const struct stage_value *v, enum lens_sizes sizes,
+/* With audits: the partition is about to take @known, which the key of that degree has led to; it
+ * has taken it. @entry: which one it is. */
+void stage__audit(struct part *p, const struct memo_value *known, enum lens_sizes sizes,
                   uint64_t entry);
 void stage__audit_end(struct part *p);
 
