@@ -565,4 +565,6 @@ void audit_add(struct audit_sums *to, const struct audit_sums *more, int sign)
     to->stage_flow_s += sign * more->stage_flow_s;
     to->stage_all_s += sign * more->stage_all_s;
     to->nudge_s += sign * more->nudge_s;
+    to->nudges += u * more->nudges;
+    to->nudges_all += u * more->nudges_all;
 }

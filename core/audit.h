@@ -26,6 +26,7 @@ struct audit_sums {
     int64_t stage_error_ps;               /* as error_ps, of the audited ones */
     double stage_flow_s, stage_all_s;     /* flow time, with that of nudges */
     double nudge_s;                       /* of all of them */
+    uint64_t nudges, nudges_all;          /* audited; of all */
 };
 
 /* Audited hits of the fcg lens, one by one. */

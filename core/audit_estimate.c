@@ -3,12 +3,12 @@
  *
  * The error of the mean completion time is the sum of the errors of the skips, from the sample by
  * the ratio to the flow time skipped, and so of the stages that came from the memo through the fcg
- * lens. Its variance is made of three parts. The first is the
- * sample's, of a ratio estimate. The second is chance: what the audited skips and what the
- * disturbed stretches come to. A skip leaves another state behind, and the run without skipping is
- * only one of those that could have been. CHANCE (audit.c) stretches it: each is known by one value
- * only. The factor was chosen on seeds 1 to 256 of bench/bench_audit, and holds on others
- * (docs/validation.md). The third is resolution: skips are whole packets.
+ * lens. Its variance is made of three parts. The first is the sample's, of a ratio estimate. The
+ * second is chance: what the audited skips and what the disturbed stretches come to. A skip leaves
+ * another state behind, and the run without skipping is only one of those that could have been.
+ * CHANCE (audit_int.h) stretches it: each is known by one value only. The factor was chosen on
+ * seeds 1 to 256 of bench/bench_audit, and holds on others (docs/validation.md). The third is
+ * resolution: skips are whole packets.
  *
  * Chance is independent in different places, but the same wherever the same happens again, which in
  * collective traffic it does thousands of times; that is told by the keys of the rows.
@@ -116,7 +116,8 @@ static void make_populations(const struct audit_sums *a, const struct sim_skip_s
     out[AUDIT_SKIP].error_s = (double)a->error_ps * 1e-12;
     out[AUDIT_STRETCH] =
         make_population(a->stretches_all, a->stretches, a->stretch_all_s, a->stretch_flow_s);
-    out[AUDIT_STAGE] = make_population(a->stages_all, a->stages, a->stage_all_s, a->stage_flow_s);
+    out[AUDIT_STAGE] = make_population(a->stages_all + a->nudges_all, a->stages + a->nudges,
+                                       a->stage_all_s, a->stage_flow_s);
     out[AUDIT_STAGE].error_s = (double)a->stage_error_ps * 1e-12;
 }
 

@@ -266,7 +266,7 @@ void audit_stage_end(struct part *p, const struct audit_view *v)
 /* ---- nudges ---- */
 
 /* Of a lone flow near its end: it is executed to its end, as it is and with the nudge. */
-#define NUDGE_SPANS 8 /* a few times what such a flow can last */
+#define NUDGE_SPANS 4096 /* it may be slow, but has few packets left */
 
 /* When the flow ends from here, local; -1: not soon. */
 static int64_t find_end(struct part *p, const struct audit_view *v, struct audit *a)
@@ -283,6 +283,7 @@ void audit_nudge(struct part *p, const struct audit_view *v, int64_t elapsed_ps)
     struct audit *a = audit__open(p, v);
 
     a->nudge_end = -1;
+    p->audited.nudges_all++;
     p->audited.nudge_s += (double)elapsed_ps * 1e-12;
     p->audited.stage_all_s += (double)elapsed_ps * 1e-12;
     a->draw = audit__draw_of(p, v->flow_id, v->flow_count, STREAM_AUDIT);
@@ -305,6 +306,7 @@ void audit_nudge_end(struct part *p, const struct audit_view *v, int64_t elapsed
     p->tx[v->flow_id[0]].is_replayed = 1;
     if (end < 0)
         return;
+    p->audited.nudges++;
     p->audited.stage_error_ps += late_ps;
     p->audited.stage_flow_s += row.flow_s;
     audit__add_row(a, AUDIT_STAGE, rng_mix((uint64_t)late_ps) ^ rng_mix((uint64_t)elapsed_ps), row);

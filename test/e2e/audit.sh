@@ -70,7 +70,7 @@ is "$(json warm/summary.json "j['audit']['audited'], j['audit']['mean_fct_error'
 jitter=workload.compute_jitter=0.5%
 expect 0 "$WORMHOLE" run gpt-7b-64.yaml -o fcg-0 --memo fcg --set $jitter --quiet
 for n in 1 4; do
-    expect 0 "$WORMHOLE" run gpt-7b-64.yaml -o fcg-$n --memo fcg --set $jitter --audit 4% --threads $n
+    expect 0 "$WORMHOLE" run gpt-7b-64.yaml -o fcg-$n --memo fcg --set $jitter --audit 2% --threads $n
     says stdout "fcg audit       "
     cmp fcg-$n/fct.csv fcg-0/fct.csv || fail "fcg: an audit changes results, $n threads"
     is "$(summary fcg-$n)" "$(summary fcg-0)" "fcg: summary, $n threads"
@@ -86,7 +86,7 @@ import json
 a = json.load(open("fcg-1/summary.json"))
 f, fct = a["audit"]["fcg"], a["fct"]["mean_ns"]
 exact = json.load(open("exact-jitter/summary.json"))["fct"]["mean_ns"]
-assert f["hits"] > 1000 and 0.02 * f["hits"] < f["audited"] < 0.06 * f["hits"], f
+assert f["hits"] > 1000 and 0.005 * f["hits"] < f["audited"] < 0.04 * f["hits"], f
 assert 0 < f["bytes_off"] <= f["bytes_off_max"] and 0 < f["fct_off_ns"] <= f["fct_off_max_ns"], f
 assert f["low_95"] <= fct / exact - 1 <= f["high_95"], (f, fct / exact - 1)
 assert f["high_95"] - f["low_95"] < 0.02, f
@@ -95,5 +95,5 @@ PY
 # 95 of 100 are to be expected; 27 of 32 are fewer than that only once in a few hundred draws.
 expect 0 "$WH_BINARY_DIR/bench/bench_audit" --first 9001 --count 32 --runs 0 --summary --require 27
 says stdout "inside: "
-expect 0 "$WH_BINARY_DIR/bench/bench_audit" --rounds 1 --first 9001 --count 16 --runs 0 --summary --require 13
+expect 0 "$WH_BINARY_DIR/bench/bench_audit" --rounds 1 --first 40001 --count 8 --runs 0 --summary --require 6
 says stdout "skips and hits together: "
