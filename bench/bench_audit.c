@@ -16,11 +16,19 @@
  *   cost             events executed for audits, per event of the run without skipping
  *   inside           yes or NO; none: too little was audited for an interval
  *
- *   bench_audit [--first SEED] [--count N] [--audit SHARE] [--runs N] [--summary] [--require N]
+ * With --rounds the flows of a scenario come again and again, each time a little earlier or later,
+ * and run with skipping and the fcg lens. The error is that to the same run without a memo, and
+ * estimate, low and high are what the audits of hits take it for; the floor is with skipping; all_*
+ * are those of skips and hits together, beside the run in which every packet is executed.
+ *
+ *   bench_audit [--first SEED] [--count N] [--audit SHARE] [--runs N] [--rounds 0 or 1] [--summary]
+ *               [--require N]
  *     --count: scenarios; --runs: disturbed ones; --summary: no rows of single scenarios;
  *     --require: exit code 1 if fewer are inside
  */
+#include "flowgen.h"
 #include "measure.h"
+#include "memo.h"
 #include "perturb.h"
 #include "rng.h"
 #include "scenario.h"
@@ -119,7 +127,44 @@ static int draw_flows(struct draws *d, struct scenario *sc)
     return rc;
 }
 
-static int build(uint64_t seed, struct scenario *sc, struct err_info *e)
+/* What one host needs for all bytes of a round, and half as much again. */
+static int64_t round_ps(const struct scenario *sc, uint32_t flows)
+{
+    int64_t rate_bps = INT64_MAX, bytes = 0;
+
+    for (uint32_t k = 0; k < sc->topo->class_count; k++)
+        if (sc->topo->classes[k].rate_bps < rate_bps)
+            rate_bps = sc->topo->classes[k].rate_bps;
+    for (uint32_t i = 0; i < flows; i++)
+        bytes += sc->flows[i].bytes;
+    return (int64_t)((double)bytes * 12 / (double)rate_bps * 1e12) + 200 * PS_PER_US;
+}
+
+/* The flows again and again, in most scenarios after the last have ended; each starts up to @jitter
+ * later. */
+static int draw_rounds(struct draws *d, struct scenario *sc)
+{
+    const uint32_t flows = sc->flow_count, rounds = 6 + below(d, 15);
+    const int64_t jitter_ns = PICK(d, 0, 500, 5000, 40000);
+    int64_t gap_ps = round_ps(sc, flows) / 4;
+    int rc = 0;
+
+    if (below(d, 3) == 0)
+        gap_ps /= 3;
+    for (uint32_t i = 0; i < flows; i++)
+        sc->flows[i].bytes /= 4; /* a scenario is to take a second */
+    for (uint32_t i = flows; !rc && i < rounds * flows; i++) {
+        struct flow_spec f = sc->flows[i % flows];
+
+        f.start_ps += i / flows * gap_ps;
+        if (jitter_ns)
+            f.start_ps += below(d, (uint32_t)jitter_ns) * (int64_t)PS_PER_NS;
+        rc = scenario_add_flow(sc, &f);
+    }
+    return rc ? rc : flows_sort(sc->flows, sc->flow_count);
+}
+
+static int build(uint64_t seed, int has_rounds, struct scenario *sc, struct err_info *e)
 {
     struct draws d = {seed, 0};
     int rc;
@@ -127,7 +172,9 @@ static int build(uint64_t seed, struct scenario *sc, struct err_info *e)
     scenario_init(sc);
     draw_config(&d, &sc->cfg);
     rc = draw_net(&d, &sc->topo, e);
-    return rc ? rc : draw_flows(&d, sc);
+    if (!rc)
+        rc = draw_flows(&d, sc);
+    return rc || !has_rounds ? rc : draw_rounds(&d, sc);
 }
 
 /* ---- runs ---- */
@@ -136,13 +183,13 @@ struct options {
     uint64_t first;
     uint32_t count, runs, required;
     double share;
-    int is_summary;
+    int is_summary, has_rounds;
 };
 
 struct run {
     uint64_t seed;
     uint32_t disturbance; /* 0: none */
-    int skips;
+    int skips, has_rounds, has_memo;
     double share; /* audited */
 };
 
@@ -185,12 +232,25 @@ static int set_skipping(const struct run *r, struct sim *s, struct steady *rule,
     return rc ? rc : sim_set_audit(s, r->share);
 }
 
+static int set_memo(struct memo **memo, struct sim *s, struct err_info *e)
+{
+    const struct memo_options mo = {.worker_count = 1, .lens = MEMO_FCG};
+    struct memo_ops ops;
+    const int rc = memo_create(memo, &mo, e);
+
+    if (rc)
+        return rc;
+    memo_ops(*memo, &ops);
+    return sim_set_memo(s, &ops);
+}
+
 static int run_once(const struct run *r, struct outcome *o, struct err_info *e)
 {
     struct scenario sc;
     struct steady rule;
+    struct memo *memo = NULL;
     struct sim *s = NULL;
-    int rc = build(r->seed, &sc, e);
+    int rc = build(r->seed, r->has_rounds, &sc, e);
 
     *o = (struct outcome){.flows = 0};
     if (!rc) {
@@ -201,6 +261,8 @@ static int run_once(const struct run *r, struct outcome *o, struct err_info *e)
     }
     if (!rc && r->skips)
         rc = set_skipping(r, s, &rule, e);
+    if (!rc && r->has_memo)
+        rc = set_memo(&memo, s, e);
     o->cpu_s = measure_cpu_s();
     if (!rc)
         rc = sim_run(s, TIME_NEVER);
@@ -208,6 +270,7 @@ static int run_once(const struct run *r, struct outcome *o, struct err_info *e)
     if (!rc)
         look(s, o);
     sim_destroy(s);
+    memo_destroy(memo);
     scenario_fini(&sc);
     return rc;
 }
@@ -216,6 +279,7 @@ static int run_once(const struct run *r, struct outcome *o, struct err_info *e)
 
 struct tally {
     uint32_t scenarios, bounded, inside, contended, contended_inside;
+    uint32_t all_inside;  /* with --rounds: of skips and hits together */
     double *half, *floor; /* of contended ones, per cent; shape: [contended] */
 };
 
@@ -237,49 +301,116 @@ static void note(struct tally *t, const struct sim_audit_stats *a, double floor,
     t->contended_inside += (uint32_t)is_inside;
 }
 
-static int measure(struct report *r, const struct options *o, uint64_t seed, struct tally *t,
-                   struct err_info *e)
-{
-    struct outcome plain, skip, other;
-    double floor = 0, error;
-    int is_inside;
-    const char *verdict;
-    char name[32];
-    int rc = run_once(&(struct run){.seed = seed, .skips = 1, .share = o->share}, &skip, e);
+/* The run that is judged, the one it is compared with, and the change that chance makes to it. */
+struct triple {
+    struct outcome judged, plain;
+    double floor, error;
+};
 
-    if (rc || !skip.skip.skips)
-        return rc;
-    rc = run_once(&(struct run){.seed = seed}, &plain, e);
-    for (uint32_t i = 1; !rc && i <= o->runs; i++) {
-        rc = run_once(&(struct run){.seed = seed, .disturbance = i}, &other, e);
-        if (!rc && fabs(other.mean_s / plain.mean_s - 1) > floor)
-            floor = fabs(other.mean_s / plain.mean_s - 1);
+static double change_of(const struct outcome *o, const struct outcome *plain)
+{
+    return o->mean_s / plain->mean_s - 1;
+}
+
+static int run_triple(const struct options *o, uint64_t seed, struct triple *t, struct err_info *e)
+{
+    struct run r = {.seed = seed, .skips = o->has_rounds, .has_rounds = o->has_rounds};
+    struct outcome other;
+    int rc = run_once(&r, &t->plain, e);
+
+    t->floor = 0;
+    for (r.disturbance = 1; !rc && r.disturbance <= o->runs; r.disturbance++) {
+        rc = run_once(&r, &other, e);
+        if (!rc && fabs(change_of(&other, &t->plain)) > t->floor)
+            t->floor = fabs(change_of(&other, &t->plain));
     }
-    if (rc)
-        return rc;
-    error = skip.mean_s / plain.mean_s - 1;
-    is_inside = skip.audit.has_bounds && error >= skip.audit.low && error <= skip.audit.high;
-    note(t, &skip.audit, floor, is_inside);
-    if (o->is_summary)
-        return 0;
-    verdict = is_inside ? "yes" : skip.audit.has_bounds ? "NO" : "none";
+    t->error = change_of(&t->judged, &t->plain);
+    return rc;
+}
+
+static void report_run(struct report *r, uint64_t seed, const struct triple *t,
+                       const struct sim_audit_stats *a, int is_inside)
+{
+    const struct outcome *j = &t->judged;
+    char name[32];
+
     snprintf(name, sizeof name, "%lu", (unsigned long)seed);
     report_text(r, "seed", name);
-    report_text(r, "cc", config_cc_name(skip.cc));
-    report_number(r, "flows", skip.flows);
-    report_number(r, "skips", (double)skip.skip.skips);
-    report_number(r, "audited", (double)skip.audit.audited);
-    report_number(r, "skipped_pct", 100 * skip.skip.skipped_flow_s / skip.skip.flow_s);
-    report_number(r, "fct_us", 1e6 * plain.mean_s);
-    report_number(r, "error", 100 * error);
-    report_number(r, "estimate", 100 * skip.audit.error);
-    report_number(r, "low", 100 * skip.audit.low);
-    report_number(r, "high", 100 * skip.audit.high);
-    report_number(r, "floor", 100 * floor);
-    report_number(r, "cost", (double)skip.audit.events / plain.events);
-    report_text(r, "inside", verdict);
-    report_row(r);
+    report_text(r, "cc", config_cc_name(j->cc));
+    report_number(r, "flows", j->flows);
+    report_number(r, "skips", (double)j->skip.skips);
+    report_number(r, "audited", (double)a->audited);
+    report_number(r, "skipped_pct", 100 * j->skip.skipped_flow_s / j->skip.flow_s);
+    report_number(r, "fct_us", 1e6 * t->plain.mean_s);
+    report_number(r, "error", 100 * t->error);
+    report_number(r, "estimate", 100 * a->error);
+    report_number(r, "low", 100 * a->low);
+    report_number(r, "high", 100 * a->high);
+    report_number(r, "floor", 100 * t->floor);
+    report_number(r, "cost", (double)a->events / t->plain.events);
+    report_text(r, "inside", is_inside ? "yes" : a->has_bounds ? "NO" : "none");
+}
+
+static int is_within(const struct sim_audit_stats *a, double error)
+{
+    return a->has_bounds && error >= a->low && error <= a->high;
+}
+
+/* Beside the run in which every packet is executed. */
+static int report_all(struct report *r, const struct options *o, uint64_t seed,
+                      const struct triple *t, struct tally *y, struct err_info *e)
+{
+    const struct sim_audit_stats *a = &t->judged.audit;
+    struct outcome every;
+    const int rc = run_once(&(struct run){.seed = seed, .has_rounds = 1}, &every, e);
+    const double error = rc ? 0 : change_of(&t->judged, &every);
+
+    if (rc)
+        return rc;
+    y->all_inside += (uint32_t)is_within(a, error);
+    if (o->is_summary)
+        return 0;
+    report_number(r, "hits", (double)a->fcg.hits);
+    report_number(r, "all_error", 100 * error);
+    report_number(r, "all_estimate", 100 * a->error);
+    report_number(r, "all_low", 100 * a->low);
+    report_number(r, "all_high", 100 * a->high);
+    report_text(r, "all_inside", is_within(a, error) ? "yes" : a->has_bounds ? "NO" : "none");
     return 0;
+}
+
+static int measure(struct report *r, const struct options *o, uint64_t seed, struct tally *y,
+                   struct err_info *e)
+{
+    const struct run judged = {.seed = seed,
+                               .skips = 1,
+                               .share = o->share,
+                               .has_rounds = o->has_rounds,
+                               .has_memo = o->has_rounds};
+    struct sim_audit_stats a;
+    struct triple t;
+    int rc = run_once(&judged, &t.judged, e);
+
+    a = t.judged.audit;
+    if (rc || !(o->has_rounds ? a.fcg.hits : t.judged.skip.skips))
+        return rc;
+    rc = run_triple(o, seed, &t, e);
+    if (rc)
+        return rc;
+    if (o->has_rounds) {
+        a.audited = a.fcg.audited;
+        a.error = a.fcg.error;
+        a.low = a.fcg.low;
+        a.high = a.fcg.high;
+    }
+    note(y, &a, t.floor, is_within(&a, t.error));
+    if (!o->is_summary)
+        report_run(r, seed, &t, &a, is_within(&a, t.error));
+    if (o->has_rounds)
+        rc = report_all(r, o, seed, &t, y, e);
+    if (!o->is_summary)
+        report_row(r);
+    return rc;
 }
 
 /* ---- options ---- */
@@ -299,6 +430,8 @@ static int parse_option(const char *key, const char *value, struct options *o)
         o->required = (uint32_t)x;
     else if (!strcmp(key, "--runs") && x <= RUNS_MAX)
         o->runs = (uint32_t)x;
+    else if (!strcmp(key, "--rounds") && x <= 1)
+        o->has_rounds = x > 0;
     else if (!strcmp(key, "--audit") && x <= 1)
         o->share = x;
     else
@@ -316,12 +449,12 @@ static int parse_options(int argc, char **argv, struct options *o)
         else
             return measure_unknown(argv[i],
                                    "bench_audit [--first SEED] [--count N] [--audit SHARE] "
-                                   "[--runs N] [--summary] [--require N]");
+                                   "[--runs N] [--rounds 0 or 1] [--summary] [--require N]");
     }
     return 0;
 }
 
-static void say(const struct measure_options *o, struct tally *t)
+static void say(const struct measure_options *o, int has_rounds, struct tally *t)
 {
     struct spread half = {0, 0, 0}, floor = {0, 0, 0};
 
@@ -334,6 +467,8 @@ static void say(const struct measure_options *o, struct tally *t)
                "the interval %.2g %%, noise floor %.2g %% (medians)\n",
                t->inside, t->bounded, t->scenarios, t->contended_inside, t->contended, half.median,
                floor.median);
+    if (!o->json && has_rounds)
+        printf("skips and hits together: %u of %u inside\n", t->all_inside, t->scenarios);
     free(t->half);
     free(t->floor);
 }
@@ -360,7 +495,7 @@ int main(int argc, char **argv)
     for (uint64_t seed = own.first; !rc && t.scenarios < own.count; seed++)
         rc = measure(&r, &own, seed, &t, &e);
     report_end(&r);
-    say(&o, &t);
+    say(&o, own.has_rounds, &t);
     if (rc)
         fprintf(stderr, "bench_audit: %s\n", e.text[0] ? e.text : err_text(rc));
     return rc == WH_ERR_INPUT ? 2 : rc || t.inside < own.required;

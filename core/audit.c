@@ -16,47 +16,19 @@
  * Only flows that a skip has touched count there, and only those that share a port: alone a shift
  * is a shift.
  */
-#include "audit.h"
-
-#include "checkpoint.h"
+#include "audit_int.h"
 #include "fluid.h"
 #include "rng.h"
-#include "sim_int.h"
 #include "units.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define STREAM_AUDIT UINT64_C(0x5b3a0002)
-#define STREAM_STRETCH UINT64_C(0x5b3a0003)
-#define STREAM_SHIFT UINT64_C(0x5b3a0004)
-#define STREAM_HIT UINT64_C(0x5b3a0005)
-#define SHIFT_ROUND_TRIPS 2
-#define CHANCE 1.5           /* see audit_estimate.c */
-#define FLUID_FLOWS_MAX 128u /* above, errors are added up flow by flow */
-
-struct audit {
-    struct checkpoint *checkpoint;
-    /* of the flows; shape: [flow_cap] */
-    int64_t *start, *delivered; /* of a skip: where they stood, what they would have delivered */
-    int64_t *ended;             /* when they would have ended, local; -1: not */
-    double *ahead;              /* bytes: what earlier audits of the episode have found */
-    double *rate, *left, *left_else;
-    double *room; /* of the ports; shape: [port_cap] */
-    double *scratch;
-    uint32_t flow_cap, port_cap, scratch_cap;
-    struct audit_row *row; /* shape: [row_count], of all episodes */
-    uint32_t row_count, row_cap;
-    struct checkpoint *beginning; /* of the executed stretch */
-    int64_t from;                 /* of it, local */
-    uint64_t draw;
-    uint64_t events;     /* executed last */
-    uint8_t is_busy;     /* with a hit: nothing else is audited */
-    uint8_t is_open;     /* an episode is under way */
-    uint8_t counts;      /* the stretch is one that is sampled */
-    uint8_t is_repeated; /* the stretch will be: beginning is taken */
-};
+/* Round trips: after a skip packets may stand anywhere; a hit of the fcg lens has moved them by
+ * what its bins are wide, an eighth of what is in flight on average. */
+#define SHIFT_SKIP 2.0
+#define SHIFT_HIT 0.25
 
 /* ---- room ---- */
 
@@ -71,11 +43,13 @@ static void reserve(struct audit *a, uint32_t flows, uint32_t ports)
         a->flow_cap = 2 * flows;
         grow(&a->start, sizeof *a->start, a->flow_cap);
         grow(&a->delivered, sizeof *a->delivered, a->flow_cap);
+        grow(&a->sent, sizeof *a->sent, a->flow_cap);
         grow(&a->ended, sizeof *a->ended, a->flow_cap);
         grow(&a->ahead, sizeof *a->ahead, a->flow_cap);
         grow(&a->rate, sizeof *a->rate, a->flow_cap);
         grow(&a->left, sizeof *a->left, a->flow_cap);
         grow(&a->left_else, sizeof *a->left_else, a->flow_cap);
+        grow(&a->more, sizeof *a->more, a->flow_cap);
     }
     if (ports > a->port_cap) {
         a->port_cap = 2 * ports;
@@ -87,7 +61,7 @@ static void reserve(struct audit *a, uint32_t flows, uint32_t ports)
     }
 }
 
-static struct audit *find_audit(struct part *p)
+struct audit *audit__find(struct part *p)
 {
     if (p->audit)
         return p->audit;
@@ -97,6 +71,16 @@ static struct audit *find_audit(struct part *p)
     p->audit->beginning = checkpoint_create();
     check(p->audit->checkpoint && p->audit->beginning, "out of memory for an audit");
     return p->audit;
+}
+
+struct audit *audit__open(struct part *p, const struct audit_view *v)
+{
+    struct audit *a = audit__find(p);
+
+    reserve(a, v->flow_count, v->port_count);
+    if (!a->is_open)
+        memset(a->ahead, 0, v->flow_count * sizeof *a->ahead);
+    return a;
 }
 
 void audit_fini(struct part *p)
@@ -109,11 +93,13 @@ void audit_fini(struct part *p)
     checkpoint_free(a->beginning);
     free(a->start);
     free(a->delivered);
+    free(a->sent);
     free(a->ended);
     free(a->ahead);
     free(a->rate);
     free(a->left);
     free(a->left_else);
+    free(a->more);
     free(a->room);
     free(a->scratch);
     free(a->row);
@@ -130,17 +116,20 @@ static void reserve_rows(struct audit *a, uint32_t count)
     grow(&a->row, sizeof *a->row, a->row_cap);
 }
 
-/* The key is of what is the same whenever the same happens. */
-static void add_row(struct part *p, int64_t span_ps, double change_s, struct audit_row row)
+void audit__add_row(struct audit *a, enum audit_kind kind, uint64_t key, struct audit_row row)
 {
-    struct audit *a = p->audit;
+    row.key = (key & ~(uint64_t)AUDIT_KIND_MASK) | kind;
+    reserve_rows(a, a->row_count + 1);
+    a->row[a->row_count++] = row;
+}
+
+/* What is the same whenever the same happens. */
+static uint64_t key_of(const struct audit *a, int64_t span_ps, double change_s)
+{
     uint64_t key = rng_mix((uint64_t)span_ps + RNG_STEP);
 
     key = rng_mix(key ^ (uint64_t)llrint(change_s * 1e12));
-    key = rng_mix(key ^ a->events);
-    row.key |= key & ~UINT64_C(1);
-    reserve_rows(a, a->row_count + 1);
-    a->row[a->row_count++] = row;
+    return rng_mix(key ^ a->events);
 }
 
 uint32_t audit_row_count(const struct part *p)
@@ -168,7 +157,7 @@ void audit_take_rows(struct part *p, const void *rows, uint32_t count)
 
     if (!count)
         return;
-    a = find_audit(p);
+    a = audit__find(p);
     reserve_rows(a, a->row_count + count);
     memcpy(a->row + a->row_count, rows, count * sizeof *a->row);
     a->row_count += count;
@@ -177,7 +166,7 @@ void audit_take_rows(struct part *p, const void *rows, uint32_t count)
 /* ---- the sample ---- */
 
 /* By what is the same for any number of threads and any numbering of partitions. */
-static uint64_t draw_of(const struct part *p, const uint32_t *flow, uint32_t flow_count,
+uint64_t audit__draw_of(const struct part *p, const uint32_t *flow, uint32_t flow_count,
                         uint64_t stream)
 {
     const uint64_t time = (uint64_t)(p->now + p->offset);
@@ -188,7 +177,7 @@ static uint64_t draw_of(const struct part *p, const uint32_t *flow, uint32_t flo
     return rng_u64(p->s->cfg.seed, stream, rng_mix(time + RNG_STEP) ^ first);
 }
 
-static int is_drawn(const struct part *p, uint64_t draw)
+int audit__is_drawn(const struct part *p, uint64_t draw)
 {
     return rng_to_double(draw) < p->s->audit_share; /* always below 1 */
 }
@@ -208,23 +197,31 @@ static void take_ends(struct part *p, const struct audit_view *v, const struct a
     p->note_count = 0;
 }
 
-static void execute(struct part *p, const struct audit_view *v, int64_t until, struct audit *a)
+void audit__go_on(struct part *p, const struct audit_view *v, int64_t until, struct audit *a)
 {
-    const uint64_t before = p->events;
-
-    for (uint32_t i = 0; i < v->flow_count; i++) {
-        a->start[i] = p->tx[v->flow_id[i]].snd_una;
-        a->ended[i] = -1;
-    }
-    p->stops_idle = p->tells_acks = 0;
     do {
         take_ends(p, v, a);
         p->note_stop = 0;
         p->limit = until;
         part_run_plain(p);
     } while (p->note_count);
-    for (uint32_t i = 0; i < v->flow_count; i++)
+}
+
+void audit__execute(struct part *p, const struct audit_view *v, int64_t until, struct audit *a)
+{
+    const uint64_t before = p->events;
+
+    for (uint32_t i = 0; i < v->flow_count; i++) {
+        a->start[i] = p->tx[v->flow_id[i]].snd_una;
+        a->sent[i] = p->tx[v->flow_id[i]].snd_max;
+        a->ended[i] = -1;
+    }
+    p->stops_idle = p->tells_acks = 0;
+    audit__go_on(p, v, until, a);
+    for (uint32_t i = 0; i < v->flow_count; i++) {
         a->delivered[i] = p->tx[v->flow_id[i]].snd_una - a->start[i];
+        a->sent[i] = p->tx[v->flow_id[i]].snd_max - a->sent[i];
+    }
     a->events = p->events - before;
 }
 
@@ -247,8 +244,40 @@ static struct fluid fluid_of(const struct audit_view *v, const struct audit *a)
     return (struct fluid){v->flow_count, v->port_count, a->rate, a->room, v->path_first, v->path};
 }
 
-/* Sum of the times to the end from a->left, less that from a->left_else, in seconds. */
-static double compare_ends(const struct audit_view *v, struct audit *a)
+/* No port carries more than it can. In a->scratch: what its flows want. */
+static void cap_rates(const struct audit_view *v, struct audit *a)
+{
+    for (uint32_t k = 0; k < v->port_count; k++)
+        a->scratch[k] = 0;
+    for (uint32_t i = 0; i < v->flow_count; i++)
+        for (uint32_t k = v->path_first[i]; k < v->path_first[i + 1]; k++)
+            a->scratch[v->path[k]] += a->rate[i];
+    for (uint32_t i = 0; i < v->flow_count; i++) {
+        double least = 1;
+
+        for (uint32_t k = v->path_first[i]; k < v->path_first[i + 1]; k++) {
+            const double share = a->room[v->path[k]] / a->scratch[v->path[k]];
+
+            least = share < least ? share : least;
+        }
+        a->rate[i] *= least;
+    }
+}
+
+void audit__find_rates(const struct part *p, const struct audit_view *v, struct audit *a,
+                       int64_t span_ps)
+{
+    for (uint32_t i = 0; i < v->flow_count; i++) {
+        int64_t bytes = a->delivered[i] > a->sent[i] ? a->delivered[i] : a->sent[i];
+
+        bytes = bytes > p->s->cfg.payload_bytes ? bytes : p->s->cfg.payload_bytes;
+        a->rate[i] = (double)bytes * 8 / ((double)span_ps * 1e-12);
+    }
+    find_room(p, v, a);
+    cap_rates(v, a);
+}
+
+double audit__compare_ends(const struct audit_view *v, struct audit *a)
 {
     const struct fluid f = fluid_of(v, a);
     double difference = 0;
@@ -280,7 +309,7 @@ static double find_error(const struct part *p, const struct audit_view *v, struc
         if (a->ended[i] >= 0)
             early += (double)(p->frozen_at + elapsed - a->ended[i]) * 1e-12;
     }
-    return early + compare_ends(v, a);
+    return early + audit__compare_ends(v, a);
 }
 
 static void note_skip(struct part *p, const struct audit_view *v, int64_t elapsed_ps,
@@ -299,40 +328,69 @@ static void note_skip(struct part *p, const struct audit_view *v, int64_t elapse
 
         row.variance_s2 += packet_s * packet_s;
     }
-    add_row(p, elapsed_ps, error_s, row);
+    audit__add_row(p->audit, AUDIT_SKIP, key_of(p->audit, elapsed_ps, error_s), row);
 }
 
 void audit_skip(struct part *p, const struct audit_view *v, int64_t elapsed_ps,
                 const int64_t *bytes)
 {
-    const uint64_t draw = draw_of(p, v->flow_id, v->flow_count, STREAM_AUDIT);
+    const uint64_t draw = audit__draw_of(p, v->flow_id, v->flow_count, STREAM_AUDIT);
     struct audit *a = p->audit;
 
-    if (a->is_busy || !elapsed_ps || !is_drawn(p, draw))
+    if (a->is_busy || !elapsed_ps || !audit__is_drawn(p, draw))
         return;
     if (!checkpoint_can(p)) {
         p->audited.refused++;
         return;
     }
     checkpoint_take(p, a->checkpoint);
-    execute(p, v, p->frozen_at + elapsed_ps, a);
+    audit__execute(p, v, p->frozen_at + elapsed_ps, a);
     checkpoint_put(p, a->checkpoint);
     note_skip(p, v, elapsed_ps, find_error(p, v, a, elapsed_ps, bytes), draw);
 }
 
 /* ---- a stretch between skips, executed again ---- */
 
-/* Have earlier skips had any influence on the flows? */
-static int is_touched(const struct part *p, const struct audit_view *v)
+/* Skips leave a base behind, also where the exact lens has replayed them; the other one has other
+ * bases too. */
+static int is_skipped(const struct part *p, const struct audit_view *v)
+{
+    const int has_other = p->s->memo.lookup && p->s->memo.lens == MEMO_FCG;
+
+    for (uint32_t i = 0; i < v->flow_count; i++) {
+        const struct flow_tx *t = &p->tx[v->flow_id[i]];
+
+        if ((has_other ? t->is_skipped : t->base != 0) ||
+            (p->reacts && p->s->result[v->flow_id[i]].start_ps > 0))
+            return 1;
+    }
+    return 0;
+}
+
+static int is_replayed(const struct part *p, const struct audit_view *v)
 {
     for (uint32_t i = 0; i < v->flow_count; i++)
-        if (p->tx[v->flow_id[i]].base || (p->reacts && p->s->result[v->flow_id[i]].start_ps > 0))
+        if (p->tx[v->flow_id[i]].is_replayed)
             return 1;
     return 0;
 }
 
-/* Do two flows share a port? Counts in a->scratch. */
-static int is_shared(const struct audit_view *v, const struct audit *a)
+int audit__is_touched(const struct part *p, const struct audit_view *v)
+{
+    return is_skipped(p, v) || is_replayed(p, v);
+}
+
+/* Whoever shares a partition with one is one. */
+static void spread_replayed(struct part *p, const struct audit_view *v)
+{
+    const int any = is_replayed(p, v);
+
+    for (uint32_t i = 0; any && i < v->flow_count; i++)
+        p->tx[v->flow_id[i]].is_replayed = 1;
+}
+
+/* Counts in a->scratch. */
+int audit__is_shared(const struct audit_view *v, const struct audit *a)
 {
     for (uint32_t i = 0; i < v->port_count; i++)
         a->scratch[i] = 0;
@@ -342,12 +400,14 @@ static int is_shared(const struct audit_view *v, const struct audit *a)
     return 0;
 }
 
-static void disturb(struct part *p, const struct audit_view *v)
+void audit__disturb(struct part *p, const struct audit_view *v)
 {
+    const double round_trips = is_skipped(p, v) ? SHIFT_SKIP : SHIFT_HIT;
+
     for (uint32_t i = 0; i < v->flow_count; i++) {
         struct flow_tx *t = &p->tx[v->flow_id[i]];
         const double draw = rng_double(p->s->cfg.seed, STREAM_SHIFT, v->flow_id[i]);
-        const double shift_ns = draw * SHIFT_ROUND_TRIPS * (double)t->base_rtt_ps / PS_PER_NS;
+        const double shift_ns = draw * round_trips * (double)t->base_rtt_ps / PS_PER_NS;
 
         t->next_avail = t->next_avail > p->now ? t->next_avail : p->now;
         t->next_avail += (int64_t)shift_ns * PS_PER_NS;
@@ -358,43 +418,48 @@ static void disturb(struct part *p, const struct audit_view *v)
 static double replay(struct part *p, const struct audit_view *v, struct audit *a)
 {
     const int64_t until = p->now;
-    double early = 0, sum = 0;
+    double early = 0;
 
     if (until <= a->from)
         return 0;
-    find_room(p, v, a);
     for (uint32_t i = 0; i < v->flow_count; i++) {
         const struct flow_tx *t = &p->tx[v->flow_id[i]];
 
         a->left[i] = (double)(t->size - t->snd_una);
+        a->delivered[i] = t->snd_una + t->base;
+        a->sent[i] = t->snd_max + t->base;
     }
     checkpoint_take(p, a->checkpoint);
     checkpoint_put(p, a->beginning);
-    disturb(p, v);
-    execute(p, v, until, a);
+    for (uint32_t i = 0; i < v->flow_count; i++) {
+        const struct flow_tx *t = &p->tx[v->flow_id[i]];
+
+        a->delivered[i] -= t->snd_una + t->base;
+        a->sent[i] -= t->snd_max + t->base;
+    }
+    audit__find_rates(p, v, a, until - a->from);
+    audit__disturb(p, v);
+    audit__execute(p, v, until, a);
     for (uint32_t i = 0; i < v->flow_count; i++) {
         const struct flow_tx *t = &p->tx[v->flow_id[i]];
 
         a->left_else[i] = (double)(t->size - t->snd_una);
-        sum += (double)a->delivered[i];
         if (a->ended[i] >= 0)
             early += (double)(until - a->ended[i]) * 1e-12;
     }
     checkpoint_put(p, a->checkpoint);
-    for (uint32_t i = 0; i < v->flow_count; i++)
-        a->rate[i] = sum * 8 / ((double)(until - a->from) * 1e-12) / v->flow_count;
-    return sum > 0 ? early + compare_ends(v, a) : 0;
+    return early + audit__compare_ends(v, a);
 }
 
-/* Where the next executed stretch begins. */
-static void begin_stretch(struct part *p, const struct audit_view *v, struct audit *a)
+void audit__begin_stretch(struct part *p, const struct audit_view *v, struct audit *a)
 {
     a->from = p->now;
     a->is_repeated = 0;
-    a->counts = (uint8_t)(v->flow_count <= FLUID_FLOWS_MAX && is_touched(p, v) && is_shared(v, a) &&
-                          checkpoint_can(p));
-    a->draw = draw_of(p, v->flow_id, v->flow_count, STREAM_STRETCH);
-    if (!a->counts || !is_drawn(p, a->draw))
+    spread_replayed(p, v);
+    a->counts = (uint8_t)(v->flow_count <= FLUID_FLOWS_MAX && audit__is_touched(p, v) &&
+                          audit__is_shared(v, a) && checkpoint_can(p));
+    a->draw = audit__draw_of(p, v->flow_id, v->flow_count, STREAM_STRETCH);
+    if (!a->counts || !audit__is_drawn(p, a->draw))
         return;
     a->is_repeated = 1;
     checkpoint_take(p, a->beginning);
@@ -402,14 +467,14 @@ static void begin_stretch(struct part *p, const struct audit_view *v, struct aud
 
 void audit_begin(struct part *p, const struct audit_view *v)
 {
-    struct audit *a = find_audit(p);
+    struct audit *a = audit__find(p);
 
     if (a->is_busy)
         return;
-    reserve(a, v->flow_count, v->port_count);
-    memset(a->ahead, 0, v->flow_count * sizeof *a->ahead);
+    a->is_open = 0;
+    audit__open(p, v);
     a->is_open = 1;
-    begin_stretch(p, v, a);
+    audit__begin_stretch(p, v, a);
 }
 
 void audit_stretch(struct part *p, const struct audit_view *v, int is_last)
@@ -430,8 +495,8 @@ void audit_stretch(struct part *p, const struct audit_view *v, int is_last)
         sums->stretches++;
         sums->events += a->events;
         sums->stretch_flow_s += flow_s;
-        add_row(p, p->now - a->from, change_s,
-                (struct audit_row){a->draw, 1, 0, flow_s, CHANCE * change_s * change_s});
+        audit__add_row(a, AUDIT_STRETCH, key_of(a, p->now - a->from, change_s),
+                       (struct audit_row){a->draw, 0, 0, flow_s, CHANCE * change_s * change_s});
     }
     a->counts = a->is_repeated = 0;
     a->is_open = (uint8_t)!is_last;
@@ -440,7 +505,7 @@ void audit_stretch(struct part *p, const struct audit_view *v, int is_last)
 void audit_thaw(struct part *p, const struct audit_view *v)
 {
     if (p->audit && p->audit->is_open && !p->audit->is_busy)
-        begin_stretch(p, v, p->audit);
+        audit__begin_stretch(p, v, p->audit);
 }
 
 /* ---- a hit ---- */
@@ -449,9 +514,10 @@ int audit_hit(struct part *p, int64_t global_ps)
 {
     struct audit *a;
 
-    if (!is_drawn(p, draw_of(p, p->flow, p->flow_count, STREAM_HIT)) || !checkpoint_can(p))
+    if (!audit__is_drawn(p, audit__draw_of(p, p->flow, p->flow_count, STREAM_HIT)) ||
+        !checkpoint_can(p))
         return 0;
-    a = find_audit(p);
+    a = audit__find(p);
     checkpoint_take(p, a->checkpoint);
     a->is_busy = 1;
     a->events = p->events;
@@ -493,4 +559,12 @@ void audit_add(struct audit_sums *to, const struct audit_sums *more, int sign)
     to->flow_s += sign * more->flow_s;
     to->stretch_flow_s += sign * more->stretch_flow_s;
     to->stretch_all_s += sign * more->stretch_all_s;
+    to->stages += u * more->stages;
+    to->stages_all += u * more->stages_all;
+    to->stage_error_ps += sign * more->stage_error_ps;
+    to->stage_flow_s += sign * more->stage_flow_s;
+    to->stage_all_s += sign * more->stage_all_s;
+    to->nudge_s += sign * more->nudge_s;
+    to->nudges += u * more->nudges;
+    to->nudges_all += u * more->nudges_all;
 }

@@ -159,6 +159,28 @@ static int can_be_steady(const struct part *p)
     return p->running && p->running == p->flow_count && !p->old_count;
 }
 
+/* The partition as it is now. */
+static struct episode *look_at(struct part *p)
+{
+    struct episode *e;
+
+    if (!p->episode)
+        p->episode = calloc(1, sizeof *p->episode);
+    e = p->episode;
+    check(e != NULL, "out of memory for an episode of %u flows", p->flow_count);
+    reserve(e, p->flow_count, count_path_rows(p));
+    for (uint32_t i = 0; i < p->flow_count; i++)
+        add_flow(p, e, p->flow[i]);
+    return e;
+}
+
+void freeze_view(struct part *p, struct audit_view *out)
+{
+    const struct episode *e = look_at(p);
+
+    *out = (struct audit_view)AUDIT_VIEW(e);
+}
+
 static void begin(struct part *p)
 {
     struct sim *s = p->s;
@@ -172,13 +194,8 @@ static void begin(struct part *p)
         return;
     if (!p->watch)
         p->watch = s->watch.create(s->watch.ctx);
-    if (!p->episode)
-        p->episode = calloc(1, sizeof *p->episode);
-    e = p->episode;
-    check(e && p->watch, "out of memory for an episode of %u flows", p->flow_count);
-    reserve(e, p->flow_count, count_path_rows(p));
-    for (uint32_t i = 0; i < p->flow_count; i++)
-        add_flow(p, e, p->flow[i]);
+    check(p->watch != NULL, "out of memory for an episode of %u flows", p->flow_count);
+    e = look_at(p);
     if (s->audit_share > 0)
         audit_begin(p, &(struct audit_view)AUDIT_VIEW(e));
     w = (struct watch_partition){e->flow_count, e->port_count, e->flow,
@@ -244,6 +261,7 @@ static void skip_flow(struct part *p, uint32_t flow, int64_t bytes, int64_t elap
         s->cc->on_skip(p, flow, cc_state_of(s, flow), elapsed, (int64_t)packets);
     t->size -= bytes;
     t->base += bytes;
+    t->is_skipped |= !p->nudge_bytes;
     p->rx[flow].size -= bytes;
     p->skipped_packets += packets;
     credit_path(p, &(struct credit){t->path, t->path_count, t->path_stride, packets,
@@ -327,13 +345,27 @@ int64_t freeze_pending_bytes(struct part *p, uint32_t flow)
     return e->bytes[row_of_flow(p, flow)];
 }
 
+static void end_nudge(struct part *p, int64_t elapsed)
+{
+    const int is_audited = p->s->audit_share > 0 && elapsed > 0;
+    struct audit_view v;
+
+    if (is_audited) {
+        freeze_view(p, &v);
+        audit_nudge(p, &v, elapsed);
+    }
+    skip_flow(p, p->flow[0], nudged_bytes(p, elapsed), elapsed);
+    if (is_audited)
+        audit_nudge_end(p, &v, elapsed);
+}
+
 static void end_skip(struct part *p, int64_t elapsed)
 {
     const struct watch_ops *w = &p->s->watch;
     struct episode *e = p->episode;
 
     if (p->nudge_bytes) {
-        skip_flow(p, p->flow[0], nudged_bytes(p, elapsed), elapsed);
+        end_nudge(p, elapsed);
     } else {
         w->skip_bytes(p->watch, elapsed, e->bytes);
         if (p->s->audit_share > 0)
@@ -350,7 +382,7 @@ static void end_skip(struct part *p, int64_t elapsed)
     p->pending_at = INT64_MIN;
     p->bound = INT64_MIN;
     if (p->s->audit_share > 0)
-        audit_thaw(p, &(struct audit_view)AUDIT_VIEW(e));
+        audit_thaw(p, &(struct audit_view)AUDIT_VIEW(p->episode));
     stage_on_thaw(p);
 }
 

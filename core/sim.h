@@ -87,9 +87,9 @@ int sim_set_probe(struct sim *s, const struct sim_probe *p) WH_MUST_CHECK;
 struct watch_ops;
 int sim_set_watch(struct sim *s, const struct watch_ops *w) WH_MUST_CHECK;
 
-/* sim_set_audit - @share (0..1) of the skips, drawn by the seed, is also executed: how far off they
- * are is in sim_audit_stats. No influence on results. Before the run. Errors: WH_ERR_STATE,
- * WH_ERR_INPUT (out of range). */
+/* sim_set_audit - @share (0..1) of the skips and of the hits of a memo, drawn by the seed, is also
+ * executed: how far off they are is in sim_audit_stats. No influence on results. Before the run.
+ * Errors: WH_ERR_STATE, WH_ERR_INPUT (out of range). */
 int sim_set_audit(struct sim *s, double share) WH_MUST_CHECK;
 
 /* sim_set_memo - episodes that are known are not executed again; see memo_ops.h and memo/. As
@@ -189,6 +189,14 @@ struct sim_skip_stats {
     uint64_t why[32]; /* by the watch's reason, at the ends of bins */
 };
 void sim_skip_stats(const struct sim *s, struct sim_skip_stats *out);
+/* Of hits of the fcg lens. */
+struct sim_fcg_audit {
+    uint64_t hits, audited;          /* of the run, those of stages cut short included; audited */
+    double bytes_off, bytes_off_max; /* given too many or too few, as a share: of all, of one hit */
+    double fct_off_s, fct_off_max_s; /* by which a flow's end moves: mean, largest, magnitudes */
+    double error, low, high;         /* of the estimate below, what hits alone add; as there */
+};
+
 /*
  * What audits have found (sim_set_audit). The estimate: by how much, as a share, the mean
  * completion time of the run is longer than with every packet executed; low and high are the ends
@@ -203,6 +211,7 @@ struct sim_audit_stats {
     uint64_t hits, hits_wrong; /* from the memo, audited; of these, not what execution gives */
     uint8_t has_estimate, has_bounds; /* something was audited; enough of it */
     double error, low, high;
+    struct sim_fcg_audit fcg;
 };
 void sim_audit_stats(const struct sim *s, struct sim_audit_stats *out);
 

@@ -194,11 +194,12 @@ struct flow_tx {
     int64_t base;          /* payload skipped so far: positions in the flow are base + local ones */
     int64_t ack_share_bps; /* rate at which its acknowledgements are charged for, per path */
     /* line 3 */
-    uint64_t held_events; /* executed because it kept its partition from being frozen */
-    int64_t load_bytes;   /* that it counts for at each switch on its way, quiet.c */
-    uint32_t snap_rank;   /* number in the snapshot that is being made */
-    uint32_t member;      /* index in part.flow */
-    uint8_t pad[40];
+    uint64_t held_events;            /* executed because it kept its partition from being frozen */
+    int64_t load_bytes;              /* that it counts for at each switch on its way, quiet.c */
+    uint32_t snap_rank;              /* number in the snapshot that is being made */
+    uint32_t member;                 /* index in part.flow */
+    uint8_t is_skipped, is_replayed; /* audits: a skip, a hit of the fcg lens has changed it */
+    uint8_t pad[38];
 };
 _Static_assert(offsetof(struct flow_tx, path) == CACHE_LINE, "what others read begins a line");
 _Static_assert(offsetof(struct flow_tx, rto_deadline) == 2 * (size_t)CACHE_LINE, "and is one");
@@ -859,6 +860,8 @@ void freeze_run(struct part *p);
 void freeze_on_ack(struct part *p, uint32_t flow);
 /* A control event at @global_ps cuts the skip short. The partition is frozen. */
 void freeze_interrupt(struct part *p, int64_t global_ps);
+/* What audits see of the partition, as it is now; until the next episode begins. */
+void freeze_view(struct part *p, struct audit_view *out);
 /* What was executed since the last skip is audited as far as it goes; @is_last: nothing follows. */
 void freeze_end_stretch(struct part *p, int is_last);
 /* Books the events of the episode that is over. */

@@ -212,6 +212,7 @@ static void adopt(struct part *p, int64_t reached)
 
     if (p->frozen_ps)
         freeze_thaw(p);
+    stage__audit(p, &p->known, g->sizes, g->look.key[g->slot[g->sizes]].hash);
     stage__map_by(p, g->sizes, &m);
     stage__adopt_state(p, &m, v);
     dcheck(p->now + p->offset == p->wake, "partition %u: a stage ends at %lld, not %lld", p->id,
@@ -224,6 +225,7 @@ static void adopt(struct part *p, int64_t reached)
         freeze_adopt(p, &m, stage__watch_of(v), v->watch_bytes, goes_on, end == STAGE_VERDICT);
     p->is_fresh = 0;
     snapshot_unmap(p, &m);
+    stage__audit_end(p);
     p->s->memo.release(p->s->memo.ctx, p->known.entry);
     set_executed(p, reached);
     look_on(p, end);

@@ -104,9 +104,11 @@ static int take_beginning(struct part *p, enum lens_sizes sizes, uint64_t hash)
     struct snapshot_map m;
 
     if (is_good) {
+        stage__audit(p, &known, sizes, hash);
         stage__map_by(p, sizes, &m);
         stage__adopt_state(p, &m, v);
         snapshot_unmap(p, &m);
+        stage__audit_end(p);
         freeze_end_watch(p);
     }
     if (known.entry)

@@ -103,6 +103,14 @@ void stage__restore_q_max(struct part *p);
 void stage__save_value(struct part *p, enum lens_sizes sizes, struct bytes *out);
 void stage__adopt_state(struct part *p, const struct snapshot_map *m, const struct stage_value *v);
 
+/* ---- stage_audit.c ---- */
+
+/* With audits: the partition is about to take @known, which the key of that degree has led to; it
+ * has taken it. @entry: which one it is. */
+void stage__audit(struct part *p, const struct memo_value *known, enum lens_sizes sizes,
+                  uint64_t entry);
+void stage__audit_end(struct part *p);
+
 /* ---- stage_look.c: looking up ---- */
 
 /* @step: how many stages on end */

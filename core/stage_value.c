@@ -146,6 +146,8 @@ void stage__save_value(struct part *p, enum lens_sizes sizes, struct bytes *out)
                             .end = p->stage_over};
     struct snapshot_map m;
 
+    v.moved.audited = (struct audit_sums){.skips = 0}; /* each taker is audited for itself */
+    v.moved.audit_rows = 0;
     stage__map_by(p, sizes, &m);
     out->count = 0;
     bytes_put(out, &v, sizeof v);

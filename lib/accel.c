@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SNAPSHOT_FORMAT 2
+#define SNAPSHOT_FORMAT 3
 
 /* ---- the fingerprint ---- */
 
@@ -82,7 +82,7 @@ static int make_settings(const struct accel *a, const struct scenario *sc,
     print_lens(f, a);
     print_config(f, c);
     print_steady(f, a);
-    if (a->audit_share > 0) /* what audits have found comes from the memo too */
+    if (a->audit_share > 0 && a->lens != MEMO_FCG) /* what audits have found is in entries too */
         fprintf(f, "audit %a\n", a->audit_share);
     for (uint32_t i = 0; i < sc->straggler_count; i++)
         fprintf(f, "straggler %u %a %" PRId64 "\n", sc->stragglers[i].host,

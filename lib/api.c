@@ -182,6 +182,32 @@ int wh_set_memo(struct wh_sim *s, int is_on, const char *path, uint64_t bytes_ma
     return 0;
 }
 
+int wh_set_memo_lens(struct wh_sim *s, enum wh_lens lens)
+{
+    const int rc = api__need_config(s);
+
+    if (rc)
+        return rc;
+    if (lens != WH_LENS_EXACT && lens != WH_LENS_FCG)
+        return api__refuse(s, WH_STATUS_INPUT, "found lens %d, expected one of enum wh_lens",
+                           (int)lens);
+    s->accel_spec.lens = lens == WH_LENS_FCG ? MEMO_FCG : MEMO_EXACT;
+    return 0;
+}
+
+int wh_set_audit(struct wh_sim *s, double share)
+{
+    const int rc = api__need_config(s);
+
+    if (rc)
+        return rc;
+    if (!(share >= 0 && share <= 1))
+        return api__refuse(s, WH_STATUS_INPUT, "found a share of %g to audit, expected 0 to 1",
+                           share);
+    s->accel_spec.audit_share = share;
+    return 0;
+}
+
 /* The topology that was built by calls, if one was. */
 static int take_built_topology(struct wh_sim *s)
 {

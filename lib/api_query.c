@@ -56,6 +56,29 @@ void wh_get_savings(const struct wh_sim *s, struct wh_savings *out)
                                .replayed_hops = memo.replayed_hops};
 }
 
+void wh_get_audit(const struct wh_sim *s, struct wh_audit *out)
+{
+    struct sim_audit_stats a;
+
+    *out = (struct wh_audit){.skips = 0};
+    if (!s->sim || !(s->accel_spec.audit_share > 0))
+        return;
+    sim_audit_stats(s->sim, &a);
+    *out = (struct wh_audit){.skips = a.skips,
+                             .skips_audited = a.audited,
+                             .hits = a.fcg.hits,
+                             .hits_audited = a.fcg.audited,
+                             .events = a.events,
+                             .has_estimate = a.has_estimate,
+                             .has_bounds = a.has_bounds,
+                             .error = a.error,
+                             .low = a.low,
+                             .high = a.high,
+                             .memo_error = a.fcg.error,
+                             .memo_low = a.fcg.low,
+                             .memo_high = a.fcg.high};
+}
+
 /* Ports of the shortest path; their number, or a negative status. */
 static int find_path(struct wh_sim *s, uint32_t src, uint32_t dst, uint32_t *ports)
 {

@@ -162,8 +162,9 @@ int wh_set_steady(struct wh_sim *s, int is_on, double error_budget);
 
 /*
  * wh_set_memo - what a part of the network has done before, from the same state, is not executed
- * again. Off by default. Callbacks, their times and all results are the same with it (an HPCC
- * scenario runs in the canonical order of events then). The serial engine does without.
+ * again. Off by default. Callbacks, their times and all results are the same with it, unless
+ * wh_set_memo_lens says otherwise (an HPCC scenario runs in the canonical order of events then).
+ * The serial engine does without.
  * @is_on:     0 or 1
  * @path:      file in which to keep the memo for further runs, created if missing; written when
  *             wh_run or wh_run_until returns, and by wh_destroy. Copied. NULL: none. One that
@@ -172,6 +173,25 @@ int wh_set_steady(struct wh_sim *s, int is_on, double error_budget);
  * Errors: WH_STATUS_INPUT (the path is too long), WH_STATUS_STATE.
  */
 int wh_set_memo(struct wh_sim *s, int is_on, const char *path, uint64_t bytes_max);
+
+/* What makes two states of a part of the network the same. */
+enum wh_lens {
+    WH_LENS_EXACT = 0, /* all of them: results are the same with a memo and without */
+    WH_LENS_FCG = 1    /* who shares what with whom, and rates and queues in bins: times are
+                          approximate, and as deterministic */
+};
+
+/* wh_set_memo_lens - of the memo of wh_set_memo. The default is WH_LENS_EXACT.
+ * Errors: WH_STATUS_INPUT (no such lens), WH_STATUS_STATE. */
+int wh_set_memo_lens(struct wh_sim *s, enum wh_lens lens);
+
+/*
+ * wh_set_audit - of what is skipped or taken from the memo, a sample drawn by the seed is also
+ * executed; wh_get_audit then says how far off the run is. Results stay the same. Off by default.
+ * @share: 0..1
+ * Errors: WH_STATUS_INPUT (out of range), WH_STATUS_STATE.
+ */
+int wh_set_audit(struct wh_sim *s, double share);
 
 /*
  * wh_start - fixes the configuration and builds the network; implied by the calls below.
@@ -292,6 +312,21 @@ struct wh_savings {
 
 /* wh_get_savings - all 0 before the start, and where neither was asked for. */
 void wh_get_savings(const struct wh_sim *s, struct wh_savings *out);
+
+/* What audits have found, see wh_set_audit. Errors are shares of the mean completion time, positive
+ * where it comes out too long. */
+struct wh_audit {
+    uint64_t skips, skips_audited;
+    uint64_t hits, hits_audited;            /* of WH_LENS_FCG */
+    uint64_t events;                        /* executed for audits, in no other counter */
+    int has_estimate;                       /* 1: something was audited, or nothing is off */
+    int has_bounds;                         /* 1: enough of it for the intervals */
+    double error, low, high;                /* estimate, and the ends of its 95 % interval */
+    double memo_error, memo_low, memo_high; /* what of it WH_LENS_FCG adds */
+};
+
+/* wh_get_audit - all 0 before the start, and where it was not asked for. */
+void wh_get_audit(const struct wh_sim *s, struct wh_audit *out);
 
 struct wh_path {
     int64_t rate_bps;       /* smallest of the path */

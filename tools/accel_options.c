@@ -224,10 +224,6 @@ int accel_check(const struct accel_options *o, struct err_info *e)
         rc = refuse_pair(o, STEADY_BITS, "with --no-steady", e);
     if (!rc && o->memo == ACCEL_OFF && (o->given & (BIT(ACCEL_NO_MEMO) | BIT(ACCEL_MEMO))))
         rc = refuse_pair(o, MEMO_BITS, "without a memo", e);
-    if (!rc && o->memo != ACCEL_OFF && o->lens == MEMO_FCG && o->audit_share > 0)
-        rc = err_set(e, WH_ERR_INPUT, NULL, 0,
-                     "found --audit with --memo fcg, expected --memo exact or off: what the fcg "
-                     "lens replays keeps no audits");
     return rc;
 }
 

@@ -155,12 +155,17 @@ static json_t *kind_json(const struct sim_memo_kind *k)
                      (json_int_t)k->hits, "coalesced", (json_int_t)k->coalesced);
 }
 
+static int has_fcg(const struct run_record *r)
+{
+    return r->accel->has_memo && r->accel->lens == MEMO_FCG;
+}
+
 /* What only the fcg lens tells apart; null with the exact one. */
 static json_t *fcg_json(const struct run_record *r, const struct sim_memo_stats *k)
 {
     json_t *missed;
 
-    if (!r->accel->has_memo || r->accel->lens != MEMO_FCG)
+    if (!has_fcg(r))
         return json_null();
     missed = json_object();
     for (int i = 0; i < SIM_MISS_COUNT; i++)
@@ -208,18 +213,34 @@ static json_t *estimate_json(int is_there, double share)
     return is_there ? json_real(floor(share * 1e9 + 0.5) * 1e-9) : json_null();
 }
 
+/* What audits of the fcg lens' hits have found; null with the exact one. */
+static json_t *fcg_audit_json(const struct run_record *r, const struct sim_audit_stats *a)
+{
+    const struct sim_fcg_audit *f = &a->fcg;
+
+    if (!has_fcg(r) || !(a->share > 0))
+        return json_null();
+    return json_pack("{s:I, s:I, s:f, s:f, s:f, s:f, s:o, s:o, s:o}", "hits", (json_int_t)f->hits,
+                     "audited", (json_int_t)f->audited, "bytes_off", round_share(f->bytes_off),
+                     "bytes_off_max", round_share(f->bytes_off_max), "fct_off_ns",
+                     f->fct_off_s * 1e9, "fct_off_max_ns", f->fct_off_max_s * 1e9, "mean_fct_error",
+                     estimate_json(a->has_estimate, f->error), "low_95",
+                     estimate_json(a->has_bounds, f->low), "high_95",
+                     estimate_json(a->has_bounds, f->high));
+}
+
 json_t *output_audit_json(const struct run_record *r)
 {
     struct sim_audit_stats a;
 
     sim_audit_stats(r->s, &a);
-    return json_pack("{s:f, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:I}", "share", a.share,
+    return json_pack("{s:f, s:I, s:I, s:I, s:I, s:o, s:o, s:o, s:I, s:I, s:o}", "share", a.share,
                      "skips", (json_int_t)a.skips, "audited", (json_int_t)a.audited, "refused",
                      (json_int_t)a.refused, "executed_events", (json_int_t)a.events,
                      "mean_fct_error", estimate_json(a.has_estimate, a.error), "low_95",
                      estimate_json(a.has_bounds, a.low), "high_95",
                      estimate_json(a.has_bounds, a.high), "hits", (json_int_t)a.hits, "hits_wrong",
-                     (json_int_t)a.hits_wrong);
+                     (json_int_t)a.hits_wrong, "fcg", fcg_audit_json(r, &a));
 }
 
 /* ---- the table ---- */
@@ -252,6 +273,30 @@ static void print_replayed(FILE *out, const struct run_record *r, const struct s
                 m.is_read_only ? " (read-only)" : "");
 }
 
+static void print_estimate(FILE *out, const struct sim_audit_stats *a, double error, double low,
+                           double high)
+{
+    if (!a->has_estimate)
+        fprintf(out, "no estimate");
+    else if (!a->has_bounds)
+        fprintf(out, "mean FCT %+.4f %%, too few for an interval", 100 * error);
+    else
+        fprintf(out, "mean FCT %+.4f %%, 95 %% from %+.4f to %+.4f %%", 100 * error, 100 * low,
+                100 * high);
+}
+
+static void print_fcg_audit(FILE *out, const struct sim_audit_stats *a)
+{
+    const struct sim_fcg_audit *f = &a->fcg;
+
+    fprintf(out, "fcg audit       %" PRIu64 " of %" PRIu64 " hits: ", f->audited, f->hits);
+    print_estimate(out, a, f->error, f->low, f->high);
+    fprintf(out,
+            " of the above\n                bytes given off by %.4f %% on average, at most %.4f; "
+            "ends of flows by %.3f us, at most %.3f\n",
+            100 * f->bytes_off, 100 * f->bytes_off_max, f->fct_off_s * 1e6, f->fct_off_max_s * 1e6);
+}
+
 static void print_audit(FILE *out, const struct run_record *r)
 {
     struct sim_audit_stats a;
@@ -260,15 +305,10 @@ static void print_audit(FILE *out, const struct run_record *r)
     if (!(a.share > 0))
         return;
     fprintf(out, "audit           %" PRIu64 " of %" PRIu64 " skips: ", a.audited, a.skips);
-    if (!a.has_estimate)
-        fprintf(out, "no estimate\n");
-    else if (!a.has_bounds)
-        fprintf(out, "mean FCT %+.4f %%, too few for an interval\n", 100 * a.error);
-    else
-        fprintf(out,
-                "mean FCT %+.4f %%, 95 %% from %+.4f to %+.4f %%; what chance does to it: "
-                "wormhole noise\n",
-                100 * a.error, 100 * a.low, 100 * a.high);
+    print_estimate(out, &a, a.error, a.low, a.high);
+    fprintf(out, "%s\n", a.has_bounds ? "; what chance does to it: wormhole noise" : "");
+    if (has_fcg(r))
+        print_fcg_audit(out, &a);
     if (a.hits)
         fprintf(out, "memo audit      %" PRIu64 " of %" PRIu64 " hits differ\n", a.hits_wrong,
                 a.hits);
@@ -399,7 +439,7 @@ static void explain_memo(FILE *out, const struct run_record *r)
 {
     struct sim_memo_stats k;
 
-    if (!r->accel->has_memo || r->accel->lens != MEMO_FCG)
+    if (!has_fcg(r))
         return;
     sim_memo_stats(r->s, &k);
     fprintf(out, "look-ups in the memo, by where the stage begins:\n");

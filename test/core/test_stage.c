@@ -27,7 +27,8 @@ struct helpers {
     struct memo *memo;
 };
 
-static void set_up(struct sim *s, struct helpers *h, uint32_t threads, int skips, int has_memo)
+static void set_up(struct sim *s, struct helpers *h, uint32_t threads, int skips, int has_memo,
+                   double audit_share)
 {
     const struct sim_engine engine = {.threads = threads};
     struct watch_ops watch;
@@ -35,6 +36,7 @@ static void set_up(struct sim *s, struct helpers *h, uint32_t threads, int skips
 
     *h = (struct helpers){.memo = NULL};
     cr_assert_eq(sim_set_engine(s, &engine), 0);
+    cr_assert_eq(sim_set_audit(s, audit_share), 0);
     if (skips) {
         cr_assert_eq(
             steady_init(&h->steady, sim_config(s), &(struct detect_spec){.cc = CC_NONE}, NULL), 0);
@@ -92,10 +94,11 @@ static void on_complete(void *ctx, struct sim *s, uint32_t flow, int64_t now_ps)
 struct outcome {
     uint64_t digest, hits, cut;
     struct sim_counters counters;
+    struct sim_audit_stats audit;
 };
 
 static struct outcome run_random(uint64_t seed, const struct random_kind *kind, int reacts,
-                                 int skips, uint32_t threads)
+                                 int skips, uint32_t threads, double audit_share)
 {
     const struct sim_hooks hooks = {.on_complete = on_complete};
     struct sim *s = random_sim(seed, kind);
@@ -103,17 +106,41 @@ static struct outcome run_random(uint64_t seed, const struct random_kind *kind, 
     struct helpers h;
     struct outcome o;
 
-    set_up(s, &h, threads, skips, 1);
+    set_up(s, &h, threads, skips, 1, audit_share);
     if (reacts)
         sim_set_hooks(s, &hooks);
     fix_run(s);
     check_bytes(s);
     sim_memo_stats(s, &memo);
-    o = (struct outcome){fix_digest(s), memo.hits + memo.coalesced, memo.disturbed,
-                         fix_counters(s)};
+    o = (struct outcome){.digest = fix_digest(s),
+                         .hits = memo.hits + memo.coalesced,
+                         .cut = memo.disturbed,
+                         .counters = fix_counters(s)};
+    sim_audit_stats(s, &o.audit);
     sim_destroy(s);
     memo_destroy(h.memo);
     return o;
+}
+
+/* With audits of as many hits and skips as @share says, by any number of threads. Returns how many
+ * hits were audited. */
+static uint64_t compare_audits(uint64_t seed, const struct random_kind *kind, int reacts, int skips,
+                               double share, const struct outcome *without)
+{
+    const struct outcome one = run_random(seed, kind, reacts, skips, 1, share);
+    const struct outcome four = run_random(seed, kind, reacts, skips, 4, share);
+
+    cr_assert_eq(one.digest, without->digest, "seed %lu: an audit changes results",
+                 (unsigned long)seed);
+    cr_assert(!memcmp(&one.counters, &without->counters, sizeof one.counters),
+              "seed %lu: an audit changes counters", (unsigned long)seed);
+    cr_assert_eq(one.digest, four.digest, "seed %lu: audits by 4 threads change results",
+                 (unsigned long)seed);
+    cr_assert(!memcmp(&one.audit, &four.audit, sizeof one.audit),
+              "seed %lu: audits depend on threads", (unsigned long)seed);
+    cr_assert_leq(one.audit.fcg.audited, one.audit.fcg.hits);
+    cr_assert(share < 1 || one.audit.refused || one.audit.fcg.audited == one.audit.fcg.hits);
+    return one.audit.fcg.audited;
 }
 
 static void compare_threads(uint64_t first, const struct random_kind *kind, int reacts, int skips)
@@ -121,26 +148,28 @@ static void compare_threads(uint64_t first, const struct random_kind *kind, int 
     static const uint32_t threads[] = {1, 2, 4};
     const char *by_hand = getenv("WORMHOLE_IDENTITY_SEEDS");
     unsigned long from = first, count = SEEDS;
-    uint64_t hits = 0, cut = 0;
+    uint64_t hits = 0, cut = 0, audited = 0;
 
     if (by_hand)
         cr_assert_eq(sscanf(by_hand, "%lu:%lu", &from, &count), 2);
     for (uint64_t seed = from; seed < from + count; seed++) {
-        const struct outcome a = run_random(seed, kind, reacts, skips, 1);
+        const struct outcome a = run_random(seed, kind, reacts, skips, 1, 0);
 
         for (size_t i = 0; i < sizeof threads / sizeof *threads; i++) {
-            const struct outcome b = run_random(seed, kind, reacts, skips, threads[i]);
+            const struct outcome b = run_random(seed, kind, reacts, skips, threads[i], 0);
 
             cr_assert_eq(a.digest, b.digest, "seed %lu: %u threads differ", (unsigned long)seed,
                          threads[i]);
             cr_assert(!memcmp(&a.counters, &b.counters, sizeof a.counters),
                       "seed %lu: counters of %u threads differ", (unsigned long)seed, threads[i]);
         }
+        audited += compare_audits(seed, kind, reacts, skips, seed % 2 ? 1 : 0.4, &a);
         hits += a.hits;
         cut += a.cut;
     }
     cr_assert(by_hand || kind->has_loss || (hits > 0 && (cut > 0 || !reacts)),
               "%lu hits, %lu cut short", (unsigned long)hits, (unsigned long)cut);
+    cr_assert(by_hand || kind->has_loss || audited > 0, "no hit was audited");
 }
 
 Test(stage, is_the_same_for_any_number_of_threads)
@@ -185,7 +214,7 @@ static struct sim_memo_stats run_memo(struct sim *s, int64_t *fct, uint64_t *eve
     struct sim_memo_stats memo;
     struct helpers h;
 
-    set_up(s, &h, 1, 1, 1);
+    set_up(s, &h, 1, 1, 1, 0);
     fix_run(s);
     cr_assert(fix_all_done(s));
     check_bytes(s);
@@ -322,7 +351,7 @@ static void run_rounds(enum cc_kind cc, uint64_t seed, int64_t shift_ps, int has
     c.hpcc.ai_bps = 2 * GBPS / 5; /* with the default of 40 Mb/s shares never settle */
     s = fix_sim(fix_leaf_spine(4, 1, 4, 100 * GBPS, PS_PER_US), &c);
     add_rounds(s, seed, shift_ps);
-    set_up(s, &h, 1, 1, has_memo);
+    set_up(s, &h, 1, 1, has_memo, 0);
     fix_run(s);
     cr_assert(fix_all_done(s));
     check_bytes(s);

@@ -4,6 +4,7 @@
 #include "wormhole.h"
 
 #include <criterion/criterion.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -578,6 +579,46 @@ Test(api, a_memo_changes_nothing_and_is_kept_in_its_file)
     (void)unlink(lock);
 }
 
+/* The same message again and again, with all hits and skips audited. */
+static void play_again(double share, struct diary *d, struct wh_audit *audit)
+{
+    struct entry e[6];
+
+    *d = (struct diary){.s = make()};
+    cr_assert_eq(wh_set(d->s, "ack", "charged"), 0);
+    cr_assert_eq(wh_set_steady(d->s, 1, 0), 0);
+    cr_assert_eq(wh_set_memo(d->s, 1, NULL, 0), 0);
+    cr_assert_eq(wh_set_memo_lens(d->s, WH_LENS_FCG), 0);
+    cr_assert_eq(wh_set_audit(d->s, share), 0);
+    wh_get_audit(d->s, audit);
+    cr_assert(!audit->has_estimate, "before the start");
+    for (int i = 0; i < 6; i++) {
+        e[i] = (struct entry){d, "m"};
+        cr_assert_eq(wh_send(d->s, 0, 1, 5000000, 5, note, NULL, &e[i]), 0);
+        cr_assert_eq(wh_run(d->s), 0, "%s", wh_error_message(d->s));
+    }
+    cr_assert_eq(d->count, 6);
+    wh_get_audit(d->s, audit);
+    wh_destroy(d->s);
+}
+
+Test(api, audits_of_the_fcg_lens_change_nothing_and_say_what_they_found)
+{
+    struct diary without, d;
+    struct wh_audit a;
+
+    play_again(0, &without, &a);
+    cr_expect(!a.hits && !a.has_estimate && !a.events);
+    play_again(1, &d, &a);
+    cr_expect(a.hits > 0 && a.hits_audited == a.hits, "%llu of %llu hits",
+              (unsigned long long)a.hits_audited, (unsigned long long)a.hits);
+    cr_expect(a.has_estimate && a.has_bounds && a.events > 0);
+    cr_expect(a.low <= a.error && a.error <= a.high && fabs(a.error) < 0.01);
+    cr_expect(a.memo_low <= a.memo_error && a.memo_error <= a.memo_high);
+    for (int i = 0; i < 6; i++)
+        cr_expect_eq(d.time_ps[i], without.time_ps[i], "message %d", i);
+}
+
 static void count_warning(void *arg, const char *text)
 {
     cr_expect(strstr(text, "without its file"), "%s", text);
@@ -609,7 +650,11 @@ Test(api, skipping_and_memo_out_of_range_or_too_late_are_refused)
     cr_expect_eq(wh_set_steady(s, 1, 0.6), WH_STATUS_INPUT);
     cr_expect_eq(wh_set_steady(s, 1, -0.1), WH_STATUS_INPUT);
     cr_expect_eq(wh_set_memo(s, 1, path, 0), WH_STATUS_INPUT);
+    cr_expect_eq(wh_set_memo_lens(s, (enum wh_lens)2), WH_STATUS_INPUT);
+    cr_expect_eq(wh_set_audit(s, 1.1), WH_STATUS_INPUT);
     cr_assert_eq(wh_start(s), 0);
+    cr_expect_eq(wh_set_memo_lens(s, WH_LENS_FCG), WH_STATUS_STATE);
+    cr_expect_eq(wh_set_audit(s, 1), WH_STATUS_STATE);
     cr_expect_eq(wh_set_steady(s, 1, 0.01), WH_STATUS_STATE);
     cr_expect_eq(wh_set_memo(s, 1, NULL, 0), WH_STATUS_STATE);
     wh_destroy(s);
