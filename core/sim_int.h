@@ -198,7 +198,11 @@ struct flow_tx {
     int64_t load_bytes;   /* that it counts for at each switch on its way, quiet.c */
     uint32_t snap_rank;   /* number in the snapshot that is being made */
     uint32_t member;      /* index in part.flow */
-    uint8_t pad[40];
+    /* ack_charge.c: flows of the same connection that have ended and are still charged for; + 1,
+     * 0: none */
+    uint32_t held_next, held_prev;
+    uint8_t is_taken_over; /* another flow is charged for in its place */
+    uint8_t pad[31];
 };
 _Static_assert(offsetof(struct flow_tx, path) == CACHE_LINE, "what others read begins a line");
 _Static_assert(offsetof(struct flow_tx, rto_deadline) == 2 * (size_t)CACHE_LINE, "and is one");
@@ -434,6 +438,7 @@ struct sim {
         uint32_t ports; /* sport << 16 | dport */
         uint32_t path, ack_path;
         uint16_t path_count, path_stride, ack_stride, hops;
+        uint32_t held; /* see flow_tx.held_next */
     } * known;
     uint32_t known_count, known_cap;
 
@@ -656,6 +661,9 @@ int irn_tx_has_resend(struct irn_tx *t, const struct flow_tx *f, uint32_t mtu);
 int flow_open(struct sim *s, uint32_t flow) WH_MUST_CHECK;
 /* Chooses paths and sets what follows from them. Returns links of the data path, 0: no path. */
 int flow_prepare(struct sim *s, uint32_t flow);
+/* The row of the connection whose paths the flow has; NULL: those were given, or have changed. It
+ * moves when another connection becomes known. */
+struct known_path *flow_connection(struct sim *s, uint32_t flow);
 void flow_close(struct sim *s, uint32_t flow);
 /* One of the two that may still need the rows of a closed flow does not any more: its partition,
  * and what is charged for its acknowledgements. When all flows of a stretch are gone, so are the
@@ -752,7 +760,7 @@ void ack_charge_fini(struct sim *s);
 void ack_charge_open(struct sim *s, uint32_t flow);
 int ack_charge_close(struct sim *s, uint32_t flow) WH_MUST_CHECK;
 void ack_charge_move(struct sim *s, uint32_t flow, struct flow_tx *old);
-/* CONTROL_CHARGE: some time after its end. */
+/* CONTROL_CHARGE: the hold is over. */
 void ack_charge_drop(struct sim *s, uint32_t flow);
 /* After a batch of control events. */
 void ack_charge_apply(struct sim *s);

@@ -50,10 +50,11 @@ static void follow(struct sim *s, uint32_t flow, int64_t now_ps, uint64_t stream
 
     if (sim_flow_count(s) >= CHAIN_FLOWS + f->user)
         return;
-    next.src = f->dst;
-    next.dst = (f->dst + 1 + rng_below(draw, hosts - 1)) % hosts;
     next.start_ps = now_ps + (int64_t)((draw >> 40) % 3) * 1000000;
-    next.sport = 0;
+    if (!f->sport) { /* else it is the next step over the same connection */
+        next.src = f->dst;
+        next.dst = (f->dst + 1 + rng_below(draw, hosts - 1)) % hosts;
+    }
     cr_assert_eq(sim_add_flow(s, &next, NULL), 0);
 }
 
@@ -221,4 +222,16 @@ Test(identity, with_skipping_where_packets_are_lost_and_links_fail)
 {
     compare_all(18001, &(struct variant){
                            .kind = {.has_events = 1, .has_loss = 1}, .reacts = 1, .skips = 1});
+}
+
+/* Charges for acknowledgements are held from step to step. */
+Test(identity, of_steps_over_the_same_connections)
+{
+    compare_all(19001, &(struct variant){.kind = {.has_steps = 1}, .reacts = 1});
+    compare_all(20001, &(struct variant){.kind = {.has_steps = 1, .has_events = 1}, .reacts = 1});
+}
+
+Test(identity, with_skipping_of_steps_over_the_same_connections)
+{
+    compare_all(21001, &(struct variant){.kind = {.has_steps = 1}, .reacts = 1, .skips = 1});
 }
