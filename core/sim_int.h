@@ -151,6 +151,7 @@ struct swtch {
     int64_t load, in_load_max; /* bytes that its flows can have here at most; at one ingress */
     uint32_t flows;            /* member flows that cross it */
     uint8_t coupled;           /* its buffer is accounted, and couples what passes it */
+    uint8_t was_coupled;       /* ever */
 };
 
 /* Egress side of a host port. */
@@ -316,6 +317,7 @@ struct part {
     uint64_t skipped_packets, skipped_hops;
     uint64_t mark, mark_bin; /* events when the present class, the present bin began */
     uint64_t class_events[CLASS_COUNT], why_events[WATCH_REASON_MAX];
+    uint64_t coupled_events; /* of class_events, while it held coupled switches */
 
     /* audits: audit.c */
     struct audit *audit; /* NULL: none yet */
