@@ -162,14 +162,24 @@ int ack_charge_close(struct sim *s, uint32_t flow)
                .time = s->now + hold_ps, .seq = flow, .flow = flow, .kind = CONTROL_CHARGE});
 }
 
-/* The shares of flows that it has shared a port with may change. */
+/* Shares of flows that send through the port may have changed. Nothing else happens to them. */
+static void note_due(struct sim *s, uint32_t port)
+{
+    struct part *p = s->port[port].part == PART_NONE ? NULL : part_of_port(s, port);
+
+    if (!p)
+        return;
+    p->charge_due = 1;
+    part_wake(p);
+}
+
+/* The flow does not count as a sender any more. */
 static void free_path(struct sim *s, const struct flow_tx *t)
 {
     count_path(s, t, UINT32_MAX); /* minus one */
     for (uint32_t k = 0; k < t->path_count; k++)
         for (uint32_t row = t->path + k * t->path_stride; s->path[row] != PATH_END; row++)
-            if (s->port[s->path[row]].part != PART_NONE)
-                part_of_port(s, s->path[row])->charge_due = 1;
+            note_due(s, s->path[row]);
     s->charge_changed = 1;
 }
 
@@ -198,8 +208,8 @@ static void share_of_members(struct sim *s, const struct part *p)
 /* Those that a control event has touched; the serial engine does not know which these are. */
 static void find_shares(struct sim *s)
 {
-    for (uint32_t i = 0; i < s->run_count; i++) {
-        struct part *p = s->parts[s->run[i]];
+    for (uint32_t i = 0; i < s->awake_count; i++) {
+        struct part *p = s->parts[s->awake[i]];
 
         if (!p->charge_due)
             continue;
@@ -239,8 +249,8 @@ void ack_charge_apply(struct sim *s)
         pt->charge = charge;
     }
     s->charge_dirty_count = 0;
-    for (uint32_t i = 0; i < s->run_count; i++)
-        s->parts[s->run[i]]->charge_due = 0; /* a charge changes no share */
+    for (uint32_t i = 0; i < s->awake_count; i++)
+        s->parts[s->awake[i]]->charge_due = 0; /* a charge changes no share */
 }
 
 int ack_charge_init(struct sim *s)

@@ -333,6 +333,7 @@ void sim_unbuild(struct sim *s)
     free(s->parts);
     free(s->part_free);
     free(s->run);
+    sleep_fini(s);
     free(s->touched);
     free(s->tasks);
     free(s->notes);

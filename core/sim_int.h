@@ -324,9 +324,11 @@ struct part {
     struct audit_sums audited;
 
     /* replaying: episode.c */
-    uint32_t leader;         /* whom it follows */
-    struct memo_value known; /* what it replays */
-    struct record *record;   /* what it remembers as a leader */
+    uint32_t leader;                        /* whom it follows */
+    uint32_t follow_next, follow_prev;      /* others who follow the same one; 0: none */
+    uint32_t follower_first, follower_last; /* who follows it */
+    struct memo_value known;                /* what it replays */
+    struct record *record;                  /* what it remembers as a leader */
     uint64_t replayed_hops;
     uint64_t draws; /* random marks so far; where names matter */
 
@@ -350,6 +352,8 @@ struct part {
     double events_per_ps; /* lately; 0: not known */
     uint8_t stops_idle;   /* this round does not run beyond its last completion */
     uint32_t run_index;   /* in sim.run */
+    uint32_t awake_index; /* in sim.awake; ROW_NONE: it sleeps, sleep.c */
+    uint32_t sleep_index; /* in sim.sleeper; ROW_NONE: it is awake, or waits for its leader */
     int64_t *final;       /* shape: [final_count], arrivals of last packets on their last wire */
     uint32_t final_count, final_cap;
     uint64_t weight; /* events of its last round */
@@ -451,6 +455,7 @@ struct sim {
 
     int64_t now; /* global */
     int64_t last_done;
+    double done_flow_s; /* summed over flows that have completed */
     int64_t max_base_rtt_ps, max_bdp_bytes, longest_hop_ps, least_delay_ps;
     int64_t reached;   /* global: all that happens up to it has happened */
     uint64_t check_at; /* debug builds: number of events from which sim_check_often looks again */
@@ -495,7 +500,15 @@ struct sim {
     uint32_t part_free_count;
     uint32_t *run; /* shape: [run_count], partitions that have work */
     uint32_t run_count;
-    uint32_t *touched; /* shape: [touched_count], partitions that flows have left */
+    /* of them, sleep.c; shape: [awake_count], [sleeper_count] */
+    uint32_t *awake;
+    struct sleeper { /* binary heap */
+        int64_t due; /* global */
+        uint32_t part;
+    } * sleeper;
+    uint32_t awake_count, sleeper_count;
+    uint8_t stops_idle; /* of the present round, or the last one */
+    uint32_t *touched;  /* shape: [touched_count], partitions that flows have left */
     uint32_t touched_count;
     uint32_t *fixed;     /* ORDER_NS3: union-find over ports, for the whole run */
     uint32_t *mark;      /* shape: [port_count], scratch, zero between calls; fixed: partition */
@@ -504,7 +517,7 @@ struct sim {
     uint32_t snap_flow_cap;
     struct bytes snap_timers; /* scratch of snapshot_save */
     struct part_note *notes;  /* of all partitions at one barrier */
-    uint32_t notes_count, notes_cap;
+    uint32_t notes_count, notes_cap; /* room for as many again, to sort them */
     struct pool_task **tasks;   /* shape: [part_cap] */
     struct pool *pool;          /* NULL: this thread alone */
     int64_t slice_ps;           /* longest round without a look at on_poll */
@@ -785,16 +798,32 @@ void episode_begin_all(struct sim *s);
 int episode_finish_all(struct sim *s, int64_t horizon);
 /* A control event at @global_ps ends the episode. */
 void episode_disturb(struct part *p, int64_t global_ps);
-/* Of a partition that replays or follows: when something happens in it next, local; before when
- * nothing can complete in it, global, given that of a leader. */
-int64_t episode_next(const struct part *p);
-int64_t episode_bound(struct part *p, int64_t (*bound)(struct part *leader));
+/* Of a partition that waits: nothing happens in it before, global; TIME_NEVER: before its leader
+ * says so. */
+int64_t episode_due(const struct part *p);
 void episode_fini(struct part *p);
 static inline int episode_waits(const struct part *p)
 {
     return p->episode_state == EPISODE_FOLLOWS || p->episode_state == EPISODE_REPLAYS ||
            p->episode_state == EPISODE_LIVES;
 }
+
+/* ---- which partitions a round looks at: sleep.c; coordinator ---- */
+/* A control event touches it, or whom it follows has come to its end. */
+void part_wake(struct part *p);
+/* Can it sleep, and until when, global? TIME_NEVER: until it is woken. */
+int sleep_until(const struct part *p, int64_t *due);
+/* Whoever can sleep does. */
+void sleep_all(struct sim *s);
+/* When the first of those that sleep has to be looked at, global. */
+int64_t sleep_first(const struct sim *s);
+/* Wakes those whose time is @horizon or before. */
+void sleep_wake_due(struct sim *s, int64_t horizon);
+/* The partition ends. */
+void sleep_end(struct part *p);
+/* Room for @cap partitions. Returns nonzero on lack of memory. */
+int sleep_grow(struct sim *s, uint32_t cap) WH_MUST_CHECK;
+void sleep_fini(struct sim *s);
 
 /* ---- rounds: round.c ---- */
 int round_start(struct sim *s) WH_MUST_CHECK;

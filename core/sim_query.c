@@ -155,9 +155,7 @@ void sim_skip_stats(const struct sim *s, struct sim_skip_stats *out)
         add_skips(s->parts[i], out);
     for (uint32_t i = 0; i < s->swtch_count; i++)
         out->coupled_switches += s->swtch[i].was_coupled;
-    for (uint32_t f = 0; f < s->flow_count; f++)
-        if (s->result[f].end_ps >= 0)
-            out->flow_s += (double)(s->result[f].end_ps - s->result[f].start_ps) * 1e-12;
+    out->flow_s = s->done_flow_s;
 }
 
 void sim_memo_stats(const struct sim *s, struct sim_memo_stats *out)
