@@ -9,11 +9,11 @@
 #include <criterion/criterion.h>
 
 #define RATE (100 * GBPS)
-#define STEP_BYTES INT64_C(4000000) /* some 360 us, charges included */
-#define STEP_PS (375 * PS_PER_US)   /* so steps are some 15 us apart, three base RTTs */
-#define LONE_PS (350 * PS_PER_US)   /* the same where nothing is charged for */
+#define STEP_BYTES INT64_C(8000000) /* some 714 us, charges included */
+#define STEP_PS (728 * PS_PER_US)   /* so steps are some 15 us apart, three base RTTs */
+#define LONE_PS (690 * PS_PER_US)   /* the same where nothing is charged for */
 #define STEPS 5u
-#define HOLD_SHARE 16
+#define HOLD_SHARE 32
 
 /* One of several flows over the connection of @src, @dst and @sport. */
 static uint32_t add(struct sim *s, uint32_t src, uint32_t dst, uint16_t sport, int64_t bytes,
@@ -92,7 +92,7 @@ Test(ack_charge, is_the_same_in_the_gaps_between_steps)
 {
     for (enum engine_kind k = ENGINE_PARTITIONED; k <= ENGINE_SERIAL; k++) {
         struct ring r = make_ring(k);
-        const int64_t until = (STEPS - 1) * STEP_PS + 200 * PS_PER_US;
+        const int64_t until = (STEPS - 1) * STEP_PS + 400 * PS_PER_US;
         uint32_t in_gap = 0;
 
         for (int64_t t = 100 * PS_PER_US; t < until; t += PS_PER_US) {
@@ -327,7 +327,7 @@ Test(ack_charge, counts_what_a_naive_twin_counts)
             held += compare(s, h, seen[h], every_ps);
         sim_destroy(s);
     }
-    cr_assert_gt(held, 500, "in %u samples flows are held", held);
+    cr_assert_gt(held, 200, "in %u samples flows are held", held);
 }
 
 /* ---- links that fail ---- */
