@@ -14,12 +14,21 @@
  * flows that send through p. INT counts the charge as sent. It changes only at control events,
  * which touch the partition that holds the port; it joins nothing.
  *
+ * Hold. A flow that has ended goes on being counted, in n_p and with the share that it had, for one
+ * base RTT, and for a HOLD_SHARE-th of its life if another flow may follow over the same
+ * connection: source, destination and ports, and so the same ways. One that starts before the hold
+ * is over takes its place, so no sum changes. A collective sends step after step over a
+ * connection, and where steps have drifted apart, there is a gap between any two: if the
+ * charge ended and began in each, every neighbour on the way back would be disturbed twice a step.
+ *
  * Determinism: shares are functions of who sends through which port; sums are integers.
  * Threading: the coordinator, between rounds.
  */
 #include "sim_int.h"
 
 #include <stdlib.h>
+
+#define HOLD_SHARE 32 /* docs/validation.md has others */
 
 static int is_on(const struct sim *s)
 {
@@ -70,12 +79,57 @@ static void count_path(struct sim *s, const struct flow_tx *t, uint32_t change)
             s->data_flows[s->path[row]] += change;
 }
 
+/* ---- ended flows whose place the next one of the connection may take ---- */
+
+static void hold(struct sim *s, struct known_path *k, uint32_t flow)
+{
+    struct flow_tx *t = &s->tx[flow];
+
+    t->held_prev = 0;
+    t->held_next = k->held;
+    if (k->held)
+        s->tx[k->held - 1].held_prev = flow + 1;
+    k->held = flow + 1;
+}
+
+/* The connection has forgotten it if the network has changed since. */
+static void let_go(struct sim *s, uint32_t flow)
+{
+    const struct flow_tx *t = &s->tx[flow];
+    struct known_path *k = t->held_prev ? NULL : flow_connection(s, flow);
+
+    if (t->held_next)
+        s->tx[t->held_next - 1].held_prev = t->held_prev;
+    if (t->held_prev)
+        s->tx[t->held_prev - 1].held_next = t->held_next;
+    else if (k && k->held == flow + 1)
+        k->held = t->held_next;
+}
+
+/* Returns 0 if there is nobody whose place it could take. */
+static int take_over(struct sim *s, uint32_t flow)
+{
+    const struct known_path *k = flow_connection(s, flow);
+    const uint32_t from = k && k->held ? k->held - 1 : ROW_NONE;
+
+    if (from == ROW_NONE)
+        return 0;
+    let_go(s, from);
+    s->tx[flow].ack_share_bps = s->tx[from].ack_share_bps;
+    s->tx[from].ack_share_bps = 0;
+    s->tx[from].is_taken_over = 1;
+    return 1;
+}
+
+/* ---- the life of a flow ---- */
+
 void ack_charge_open(struct sim *s, uint32_t flow)
 {
     if (!is_on(s))
         return;
     s->tx[flow].ack_share_bps = 0;
-    count_path(s, &s->tx[flow], 1);
+    if (!take_over(s, flow))
+        count_path(s, &s->tx[flow], 1);
     s->charge_changed = 1;
 }
 
@@ -90,24 +144,59 @@ void ack_charge_move(struct sim *s, uint32_t flow, struct flow_tx *old)
 
 int ack_charge_close(struct sim *s, uint32_t flow)
 {
-    struct flow_tx *t = &s->tx[flow];
+    const struct flow_tx *t = &s->tx[flow];
+    int64_t hold_ps = t->base_rtt_ps;
+    struct known_path *k;
 
     if (!is_on(s) || t->member == ROW_NONE)
         return 0;
-    count_path(s, t, UINT32_MAX); /* minus one */
-    s->charge_changed = 1;
+    k = flow_connection(s, flow);
+    if (k) {
+        const int64_t share_ps = (s->now - s->result[flow].start_ps) / HOLD_SHARE;
+
+        hold(s, k, flow);
+        hold_ps = share_ps > hold_ps ? share_ps : hold_ps;
+    }
     return control_push(
         s, &(struct control){
-               .time = s->now + t->base_rtt_ps, .seq = flow, .flow = flow, .kind = CONTROL_CHARGE});
+               .time = s->now + hold_ps, .seq = flow, .flow = flow, .kind = CONTROL_CHARGE});
+}
+
+/* Shares of flows that send through the port may have changed. Nothing else happens to them. */
+static void note_due(struct sim *s, uint32_t port)
+{
+    struct part *p = s->port[port].part == PART_NONE ? NULL : part_of_port(s, port);
+
+    if (!p)
+        return;
+    p->charge_due = 1;
+    part_wake(p);
+}
+
+/* The flow does not count as a sender any more. */
+static void free_path(struct sim *s, const struct flow_tx *t)
+{
+    count_path(s, t, UINT32_MAX); /* minus one */
+    for (uint32_t k = 0; k < t->path_count; k++)
+        for (uint32_t row = t->path + k * t->path_stride; s->path[row] != PATH_END; row++)
+            note_due(s, s->path[row]);
+    s->charge_changed = 1;
 }
 
 void ack_charge_drop(struct sim *s, uint32_t flow)
 {
-    set_share(s, &s->tx[flow], 0);
-    s->charge_changed = 1;
+    struct flow_tx *t = &s->tx[flow];
+
+    if (!t->is_taken_over) {
+        let_go(s, flow);
+        set_share(s, t, 0);
+        free_path(s, t);
+    }
     if (!s->is_serial)
         flow_gone(s, flow);
 }
+
+/* ---- after a batch of control events ---- */
 
 static void share_of_members(struct sim *s, const struct part *p)
 {

@@ -424,6 +424,8 @@ static void note_why(struct part *p, const struct watch_verdict *v)
 static void class_events(struct part *p, enum event_class c)
 {
     p->class_events[c] += p->events - p->mark;
+    if (p->swtch_count)
+        p->coupled_events += p->events - p->mark;
     p->mark = p->events;
 }
 

@@ -96,7 +96,7 @@ static int couple(struct sim *s, uint32_t row)
     if (!f.p || part_hold_swtch(f.p, row))
         return WH_ERR_NOMEM;
     swtch_each_port(s, sw, part_claim_port, f.p);
-    sw->coupled = 1;
+    sw->coupled = sw->was_coupled = 1;
     recount(s, sw);
     return 0;
 }

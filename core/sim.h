@@ -187,6 +187,10 @@ struct sim_skip_stats {
     /* executed events */
     uint64_t transient, observed, ending, never_steady, unwatched;
     uint64_t why[32]; /* by the watch's reason, at the ends of bins */
+    /* of the executed ones, those of partitions that held a switch whose buffer couples what
+     * crosses it (core/quiet.c); how many switches ever were */
+    uint64_t coupled;
+    uint32_t coupled_switches;
 };
 void sim_skip_stats(const struct sim *s, struct sim_skip_stats *out);
 /* Of hits of the fcg lens. */

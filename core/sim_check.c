@@ -10,6 +10,7 @@
 #include "units.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 struct checker {
     const struct sim *s;
@@ -231,6 +232,59 @@ static int check_free(struct checker *c)
     return 0;
 }
 
+/* Takes what a flow counts for off the sums of charges. */
+static void take_off(const struct sim *s, uint32_t flow, uint32_t *flows, int64_t *load)
+{
+    const struct flow_tx *t = &s->tx[flow];
+
+    for (uint32_t i = 0; i < t->path_count; i++) {
+        for (uint32_t row = t->path + i * t->path_stride; s->path[row] != PATH_END; row++)
+            flows[s->path[row]]--;
+        for (uint32_t row = t->ack_path + i * t->ack_stride; s->path[row] != PATH_END; row++)
+            load[s->path[row]] -= t->ack_share_bps;
+    }
+}
+
+/* The sums that charges are made of are those of the flows that send, that were given up, or whose
+ * place no other flow has taken while they are held. */
+static int check_charges(struct checker *c, uint32_t *flows, int64_t *load)
+{
+    const struct sim *s = c->s;
+    const uint32_t ports = s->topo->port_count;
+
+    memcpy(flows, s->data_flows, ports * sizeof *flows);
+    memcpy(load, s->ack_load_bps, ports * sizeof *load);
+    for (uint32_t f = 0; f < s->flow_count; f++)
+        if (s->result[f].state == FLOW_STALLED ||
+            (s->result[f].state == FLOW_ACTIVE && s->tx[f].member != ROW_NONE))
+            take_off(s, f, flows, load);
+    for (uint32_t i = 0; i < s->control_count; i++)
+        if (s->control[i].kind == CONTROL_CHARGE && !s->tx[s->control[i].flow].is_taken_over)
+            take_off(s, s->control[i].flow, flows, load);
+    for (uint32_t p = 0; p < ports; p++)
+        REQUIRE(c, !flows[p] && !load[p], "port %u is charged for %d flows and %lld bit/s too many",
+                p, (int)flows[p], (long long)load[p]);
+    return 0;
+}
+
+static int check_all_charges(struct checker *c)
+{
+    const size_t ports = c->s->topo->port_count;
+    uint32_t *flows;
+    int64_t *load;
+    int rc = WH_ERR_NOMEM;
+
+    if (c->s->cfg.ack != ACK_CHARGED)
+        return 0;
+    flows = malloc(ports * sizeof *flows);
+    load = malloc(ports * sizeof *load);
+    if (flows && load)
+        rc = check_charges(c, flows, load);
+    free(flows);
+    free(load);
+    return rc;
+}
+
 int sim_check_invariants(const struct sim *s, struct err_info *e)
 {
     struct checker c = {.s = s, .e = e};
@@ -249,6 +303,8 @@ int sim_check_invariants(const struct sim *s, struct err_info *e)
         rc = check_flows(&c);
     if (!rc)
         rc = check_free(&c);
+    if (!rc)
+        rc = check_all_charges(&c);
     if (!rc)
         rc = part_check(s, e);
     free(c.waiting);

@@ -275,14 +275,32 @@ static void take_paths(struct flow_tx *t, const struct known_path *k)
     t->hops = k->hops;
 }
 
-/* Returns 0 if there is no path now. */
-static int choose_paths(struct sim *s, uint32_t flow)
+static struct known_path connection_key(const struct sim *s, uint32_t flow)
 {
     const struct flow_spec *f = &s->spec[flow];
-    struct known_path found = {
+
+    return (struct known_path){
         .pair = ((uint64_t)f->src << 32 | f->dst) + 1,
         .ports = (uint32_t)s->result[flow].sport << 16 | f->dport,
     };
+}
+
+struct known_path *flow_connection(struct sim *s, uint32_t flow)
+{
+    const struct known_path key = connection_key(s, flow);
+    const struct flow_tx *t = &s->tx[flow];
+    struct known_path *k;
+
+    if (!s->known_cap)
+        return NULL;
+    k = known_slot(s->known, s->known_cap, key.pair, key.ports);
+    return k->pair && k->path == t->path && k->ack_path == t->ack_path ? k : NULL;
+}
+
+/* Returns 0 if there is no path now. */
+static int choose_paths(struct sim *s, uint32_t flow)
+{
+    struct known_path found = connection_key(s, flow);
     const int has_given = find_given(s, flow, 0) || find_given(s, flow, 1);
     struct known_path *slot = NULL;
 

@@ -151,6 +151,7 @@ struct swtch {
     int64_t load, in_load_max; /* bytes that its flows can have here at most; at one ingress */
     uint32_t flows;            /* member flows that cross it */
     uint8_t coupled;           /* its buffer is accounted, and couples what passes it */
+    uint8_t was_coupled;       /* ever */
 };
 
 /* Egress side of a host port. */
@@ -194,12 +195,16 @@ struct flow_tx {
     int64_t base;          /* payload skipped so far: positions in the flow are base + local ones */
     int64_t ack_share_bps; /* rate at which its acknowledgements are charged for, per path */
     /* line 3 */
-    uint64_t held_events;            /* executed because it kept its partition from being frozen */
-    int64_t load_bytes;              /* that it counts for at each switch on its way, quiet.c */
-    uint32_t snap_rank;              /* number in the snapshot that is being made */
-    uint32_t member;                 /* index in part.flow */
+    uint64_t held_events; /* executed because it kept its partition from being frozen */
+    int64_t load_bytes;   /* that it counts for at each switch on its way, quiet.c */
+    uint32_t snap_rank;   /* number in the snapshot that is being made */
+    uint32_t member;      /* index in part.flow */
+    /* ack_charge.c: flows of the same connection that have ended and are still charged for; + 1,
+     * 0: none */
+    uint32_t held_next, held_prev;
+    uint8_t is_taken_over;           /* another flow is charged for in its place */
     uint8_t is_skipped, is_replayed; /* audits: a skip, a hit of the fcg lens has changed it */
-    uint8_t pad[38];
+    uint8_t pad[29];
 };
 _Static_assert(offsetof(struct flow_tx, path) == CACHE_LINE, "what others read begins a line");
 _Static_assert(offsetof(struct flow_tx, rto_deadline) == 2 * (size_t)CACHE_LINE, "and is one");
@@ -313,6 +318,7 @@ struct part {
     uint64_t skipped_packets, skipped_hops;
     uint64_t mark, mark_bin; /* events when the present class, the present bin began */
     uint64_t class_events[CLASS_COUNT], why_events[WATCH_REASON_MAX];
+    uint64_t coupled_events; /* of class_events, while it held coupled switches */
 
     /* audits: audit.c */
     struct audit *audit; /* NULL: none yet */
@@ -438,6 +444,7 @@ struct sim {
         uint32_t ports; /* sport << 16 | dport */
         uint32_t path, ack_path;
         uint16_t path_count, path_stride, ack_stride, hops;
+        uint32_t held; /* see flow_tx.held_next */
     } * known;
     uint32_t known_count, known_cap;
 
@@ -676,6 +683,9 @@ int irn_tx_has_resend(struct irn_tx *t, const struct flow_tx *f, uint32_t mtu);
 int flow_open(struct sim *s, uint32_t flow) WH_MUST_CHECK;
 /* Chooses paths and sets what follows from them. Returns links of the data path, 0: no path. */
 int flow_prepare(struct sim *s, uint32_t flow);
+/* The row of the connection whose paths the flow has; NULL: those were given, or have changed. It
+ * moves when another connection becomes known. */
+struct known_path *flow_connection(struct sim *s, uint32_t flow);
 void flow_close(struct sim *s, uint32_t flow);
 /* One of the two that may still need the rows of a closed flow does not any more: its partition,
  * and what is charged for its acknowledgements. When all flows of a stretch are gone, so are the
@@ -772,7 +782,7 @@ void ack_charge_fini(struct sim *s);
 void ack_charge_open(struct sim *s, uint32_t flow);
 int ack_charge_close(struct sim *s, uint32_t flow) WH_MUST_CHECK;
 void ack_charge_move(struct sim *s, uint32_t flow, struct flow_tx *old);
-/* CONTROL_CHARGE: some time after its end. */
+/* CONTROL_CHARGE: the hold is over. */
 void ack_charge_drop(struct sim *s, uint32_t flow);
 /* After a batch of control events. */
 void ack_charge_apply(struct sim *s);

@@ -141,6 +141,7 @@ static void add_skips(const struct part *p, struct sim_skip_stats *out)
     out->ending += p->class_events[CLASS_ENDING];
     out->never_steady += p->class_events[CLASS_NEVER_STEADY];
     out->unwatched += p->class_events[CLASS_UNWATCHED];
+    out->coupled += p->coupled_events;
     for (uint32_t i = 0; i < WATCH_REASON_MAX; i++)
         out->why[i] += p->why_events[i];
 }
@@ -152,6 +153,8 @@ void sim_skip_stats(const struct sim *s, struct sim_skip_stats *out)
         return;
     for (uint32_t i = 0; i < s->part_count; i++)
         add_skips(s->parts[i], out);
+    for (uint32_t i = 0; i < s->swtch_count; i++)
+        out->coupled_switches += s->swtch[i].was_coupled;
     out->flow_s = s->done_flow_s;
 }
 

@@ -255,6 +255,25 @@ static void print_skipped(FILE *out, const struct run_record *r, const struct sa
             100 * hop_share(h, h->skipped), 100 * share_of(k.skipped_flow_s, k.flow_s), k.skips);
 }
 
+static uint64_t executed_events(const struct sim_skip_stats *k)
+{
+    return k->transient + k->observed + k->ending + k->never_steady + k->unwatched;
+}
+
+/* Only where it matters: what is coupled is large, hardly ever steady, and not remembered. */
+static void print_coupled(FILE *out, const struct run_record *r)
+{
+    struct sim_skip_stats k;
+
+    sim_skip_stats(r->s, &k);
+    if (2 * k.coupled > executed_events(&k))
+        fprintf(
+            out,
+            "coupled         %.1f %% of events, in partitions held together by the buffers of %u "
+            "switches: see switch.buffer\n",
+            100 * share_of((double)k.coupled, (double)executed_events(&k)), k.coupled_switches);
+}
+
 static void print_replayed(FILE *out, const struct run_record *r, const struct saved_hops *h)
 {
     struct sim_memo_stats k;
@@ -327,8 +346,10 @@ void output_accel_table(FILE *out, const struct run_record *r)
                 (double)all / (double)h.executed);
     else
         fprintf(out, "none of them executed\n");
-    if (r->accel->has_steady)
+    if (r->accel->has_steady) {
         print_skipped(out, r, &h);
+        print_coupled(out, r);
+    }
     if (r->accel->has_memo)
         print_replayed(out, r, &h);
     print_audit(out, r);
@@ -369,17 +390,23 @@ static void print_share(FILE *out, uint64_t events, uint64_t of)
 static uint64_t print_classes(FILE *out, const struct sim_skip_stats *k)
 {
     struct event_class list[CLASS_COUNT];
-    uint64_t sum = 0;
+    const uint64_t sum = executed_events(k);
 
     list_classes(k, list);
-    for (int i = 0; i < CLASS_COUNT; i++)
-        sum += list[i].events;
     fprintf(out, "executed events, by what they were for:\n");
     for (int i = 0; i < CLASS_COUNT; i++) {
         print_share(out, list[i].events, sum);
         fprintf(out, "%s\n", list[i].text);
     }
     return sum;
+}
+
+static void explain_coupled(FILE *out, const struct sim_skip_stats *k, uint64_t sum)
+{
+    fprintf(out, "switches whose buffer ever coupled what crosses them (switch.buffer): %u\n",
+            k->coupled_switches);
+    print_share(out, k->coupled, sum);
+    fprintf(out, "executed in partitions that held one\n");
 }
 
 static void explain_conditions(FILE *out, const struct sim_skip_stats *k, uint64_t sum)
@@ -475,6 +502,7 @@ void output_accel_explain(FILE *out, const struct run_record *r)
             100 * share_of(k.skipped_flow_s, k.flow_s), 100 * hop_share(&h, h.skipped),
             100 * hop_share(&h, h.replayed), 100 * hop_share(&h, h.executed));
     sum = print_classes(out, &k);
+    explain_coupled(out, &k, sum);
     explain_conditions(out, &k, sum);
     explain_flows(out, r->s, sum);
     explain_ports(out, r->s, sum);

@@ -21,8 +21,9 @@
 
 struct variant {
     struct random_kind kind;
-    int reacts; /* hooks add flows when flows complete or are delivered */
-    int skips;  /* steady partitions are skipped */
+    int reacts;          /* hooks add flows when flows complete or are delivered */
+    int skips;           /* steady partitions are skipped */
+    unsigned long seeds; /* 0: SEEDS */
 };
 
 struct way {
@@ -50,10 +51,11 @@ static void follow(struct sim *s, uint32_t flow, int64_t now_ps, uint64_t stream
 
     if (sim_flow_count(s) >= CHAIN_FLOWS + f->user)
         return;
-    next.src = f->dst;
-    next.dst = (f->dst + 1 + rng_below(draw, hosts - 1)) % hosts;
     next.start_ps = now_ps + (int64_t)((draw >> 40) % 3) * 1000000;
-    next.sport = 0;
+    if (!f->sport) { /* else it is the next step over the same connection */
+        next.src = f->dst;
+        next.dst = (f->dst + 1 + rng_below(draw, hosts - 1)) % hosts;
+    }
     cr_assert_eq(sim_add_flow(s, &next, NULL), 0);
 }
 
@@ -175,7 +177,7 @@ static void compare(uint64_t seed, const struct variant *v, struct seen *seen)
 static void compare_all(uint64_t first, const struct variant *v)
 {
     const char *by_hand = getenv("WORMHOLE_IDENTITY_SEEDS");
-    unsigned long from = first, count = SEEDS;
+    unsigned long from = first, count = v->seeds ? v->seeds : SEEDS;
     struct seen seen = {0};
 
     if (by_hand)
@@ -221,4 +223,18 @@ Test(identity, with_skipping_where_packets_are_lost_and_links_fail)
 {
     compare_all(18001, &(struct variant){
                            .kind = {.has_events = 1, .has_loss = 1}, .reacts = 1, .skips = 1});
+}
+
+/* Charges for acknowledgements are held from step to step. */
+Test(identity, of_steps_over_the_same_connections)
+{
+    compare_all(19001, &(struct variant){.kind = {.has_steps = 1}, .reacts = 1, .seeds = 20});
+    compare_all(20001, &(struct variant){
+                           .kind = {.has_steps = 1, .has_events = 1}, .reacts = 1, .seeds = 20});
+}
+
+Test(identity, with_skipping_of_steps_over_the_same_connections)
+{
+    compare_all(21001,
+                &(struct variant){.kind = {.has_steps = 1}, .reacts = 1, .skips = 1, .seeds = 20});
 }

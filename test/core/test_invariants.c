@@ -130,7 +130,7 @@ static void run_scenarios(uint64_t first, uint32_t count, const struct random_ki
 
 Test(invariants, hold_in_random_networks)
 {
-    run_scenarios(1, SCENARIO_COUNT, &(struct random_kind){0, 0});
+    run_scenarios(1, SCENARIO_COUNT, &(struct random_kind){0});
 }
 
 Test(invariants, hold_when_packets_are_lost)

@@ -114,9 +114,14 @@ says stdout "of flow time, in"
 says stdout "from the memo   "
 expect 0 "$WORMHOLE" run incast.yaml -o t --explain --quiet
 for line in "executed events, by what they were for" "transient" "conditions that held" \
-    "flows that held partitions back most" "ports that held partitions back most"; do
+    "flows that held partitions back most" "ports that held partitions back most" \
+    "ever coupled what crosses them (switch.buffer): 0"; do
     says stdout "$line"
 done
+# With little buffer the switch has to pause: it couples what crosses it, and that has all events.
+expect 0 "$WORMHOLE" run incast.yaml -o t --explain --set switch.buffer=1MiB
+says stdout "coupled         100.0 % of events, in partitions held together by the buffers of 1 switches"
+says stdout "ever coupled what crosses them (switch.buffer): 1"
 expect 0 "$WORMHOLE" run incast.yaml -o t --explain --quiet --no-steady
 says stdout "Nothing was skipped: skipping is off"
 # The paper's rule is another one, and overrides reach the detector.

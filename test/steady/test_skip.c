@@ -467,7 +467,7 @@ static void probe_invariants(void *arg, struct sim *s)
 /* Random, with flows long enough to be skipped, which begin among the short ones and later. */
 static struct sim *make_random(uint64_t *seed)
 {
-    struct sim *s = random_sim(*seed, &(struct random_kind){0, 0});
+    struct sim *s = random_sim(*seed, &(struct random_kind){0});
     const uint32_t hosts = sim_topo(s)->host_count;
 
     for (uint32_t i = 0; i < 3; i++) {

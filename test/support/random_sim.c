@@ -1,6 +1,7 @@
 /* random_sim.c - see random_sim.h. */
 #include "random_sim.h"
 
+#include "err.h"
 #include "rng.h"
 #include "sim_fixture.h"
 #include "units.h"
@@ -120,6 +121,24 @@ static void random_flows(struct draws *d, struct sim *s)
     }
 }
 
+/* Some at once, most one after another with gaps. */
+static void random_steps(struct draws *d, struct sim *s)
+{
+    const uint32_t hosts = sim_topo(s)->host_count, count = 2 + below(d, hosts);
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct flow_spec f = {.src = i % hosts, .sport = 10000, .dport = 100, .prio = 3};
+        const int64_t gap = PICK(d, 0, PS_PER_US, 10 * PS_PER_US, 50 * PS_PER_US);
+
+        f.dst = (f.src + 1 + below(d, 2) % (hosts - 1)) % hosts;
+        f.bytes = PICK(d, 1000, 40000, 123457, 400000);
+        for (uint32_t step = 0; step < 3; step++) {
+            check(!sim_add_flow(s, &f, NULL), "step %u of connection %u", step, i);
+            f.start_ps += gap + below(d, 30) * PS_PER_US;
+        }
+    }
+}
+
 struct sim *random_sim(uint64_t seed, const struct random_kind *kind)
 {
     struct draws d = {seed, 0};
@@ -129,7 +148,12 @@ struct sim *random_sim(uint64_t seed, const struct random_kind *kind)
 
     for (uint32_t i = 0; kind->has_events && i < 1 + below(&d, 3); i++)
         random_event(&d, t, &c);
+    if (kind->has_steps)
+        c.ack = ACK_CHARGED;
     s = fix_sim(t, &c);
-    random_flows(&d, s);
+    if (kind->has_steps)
+        random_steps(&d, s);
+    else
+        random_flows(&d, s);
     return s;
 }

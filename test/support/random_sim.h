@@ -8,6 +8,8 @@
 
 struct random_kind {
     int has_loss, has_events; /* links corrupt packets; links fail and come back */
+    int has_steps;            /* few connections, many flows one after another over each, and
+                                 acknowledgements are charged for */
 };
 
 /* random_sim - the simulation of @seed; not started. Every setting is drawn: topology, congestion
