@@ -258,9 +258,12 @@ static int check_charges(struct checker *c, uint32_t *flows, int64_t *load)
         if (s->result[f].state == FLOW_STALLED ||
             (s->result[f].state == FLOW_ACTIVE && s->tx[f].member != ROW_NONE))
             take_off(s, f, flows, load);
-    for (uint32_t i = 0; i < s->control_count; i++)
-        if (s->control[i].kind == CONTROL_CHARGE && !s->tx[s->control[i].flow].is_taken_over)
-            take_off(s, s->control[i].flow, flows, load);
+    for (uint32_t i = 0; i < s->control_count; i++) {
+        const struct control *e = &s->control[s->control_key[i].row];
+
+        if (e->kind == CONTROL_CHARGE && !s->tx[e->flow].is_taken_over)
+            take_off(s, e->flow, flows, load);
+    }
     for (uint32_t p = 0; p < ports; p++)
         REQUIRE(c, !flows[p] && !load[p], "port %u is charged for %d flows and %lld bit/s too many",
                 p, (int)flows[p], (long long)load[p]);
