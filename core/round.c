@@ -140,9 +140,9 @@ static void find_bound(struct part *p, int64_t reached)
     bound = final < bound ? final : bound;
     if (p->frozen_ps)
         bound = part_next(p);
-    if (p->executed < reached)
-        bound = reached; /* it has to catch up first */
     p->bound = bound > reached ? bound : reached + 1;
+    if (p->executed < reached)
+        p->bound = reached; /* it catches up first, and may end where its leader did */
 }
 
 static int64_t global_bound(struct part *p)
