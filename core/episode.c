@@ -319,18 +319,20 @@ static void prepare_look(struct look *l)
         l->named = s->memo.hash(key->at, key->count);
         l->known = s->memo.lookup(s->memo.ctx, worker, l->named, key->at, key->count);
     }
+    l->found = l->known.entry;
     snapshot_unmap(p, &m);
 }
 
-static struct memo_value load(struct sim *s, const struct look *l)
+/* What the table does not have the file may. */
+static void load(struct sim *s, struct look *l)
 {
-    struct memo_value v = {0};
-
-    if (s->memo.load)
-        v = s->memo.load(s->memo.ctx, l->hash, l->key.at, l->key_bytes);
-    if (s->memo.load && !v.entry)
-        v = s->memo.load(s->memo.ctx, l->named, l->key.at, l->key.count);
-    return v;
+    if (l->known.entry || !s->memo.load)
+        return;
+    l->known = s->memo.load(s->memo.ctx, l->hash, l->key.at, l->key_bytes);
+    if (!l->known.entry)
+        l->known = s->memo.load(s->memo.ctx, l->named, l->key.at, l->key.count);
+    if (l->known.entry)
+        s->memo.hold(l->known.entry);
 }
 
 static void lead_look(const struct look *l, const struct bytes *key)
@@ -350,8 +352,7 @@ static void commit_look(struct look *l)
     const struct part *leader;
 
     s->memo_lookups++;
-    if (!l->known.entry)
-        l->known = load(s, l);
+    load(s, l);
     if (l->known.entry) {
         replay(p, &l->known);
         s->memo_hits++;
@@ -621,7 +622,6 @@ static void adopt(struct part *p)
         part_note(p, m.flow[n[i].rank], (enum note_kind)n[i].what);
     snapshot_unmap(p, &m);
     p->is_fresh = 0;
-    p->s->memo.release(p->s->memo.ctx, p->known.entry);
     p->episode_state = EPISODE_PLAIN;
 }
 
@@ -646,6 +646,7 @@ int64_t episode_bound(struct part *p, int64_t (*bound)(struct part *p))
 
 static void prepare_end(struct look *l)
 {
+    l->done = l->p->known.entry;
     adopt(l->p);
 }
 
@@ -654,10 +655,12 @@ static void take_end(struct part *p)
 {
     static const struct look_work work = {prepare_end, NULL, 0};
 
-    if (p->s->audit_share > 0)
-        adopt(p);
-    else
+    if (p->s->audit_share <= 0) {
         look_add(p->s, &work, p, look_taking_weight(p));
+    } else {
+        adopt(p);
+        p->s->memo.release(p->s->memo.ctx, p->known.entry);
+    }
 }
 
 int episode_finish_all(struct sim *s, int64_t horizon)

@@ -85,7 +85,7 @@ int episode__is_in_vain(struct part *p);
 /* A look-up has been made. @key_bytes: of the state that was saved for it. */
 void episode__count_try(struct part *p, size_t key_bytes, int is_found);
 
-/* In the table, or in its file. The coordinator. */
+/* In the table, or in its file; not held. The coordinator. */
 static inline struct memo_value episode__find(const struct sim *s, uint64_t hash,
                                               const struct bytes *key)
 {

@@ -8,8 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define KEY_KEPT_BYTES (64u << 10) /* larger buffers are not kept: there may be LOOK_MAX of them   \
-                                    */
+#define KEY_KEPT_BYTES                                                                             \
+    (64u << 10) /* larger buffers are not kept: there may be LOOK_MAX of them                      \
+                 */
 
 /* What a look-up costs, and what a flow adds to it; taking a state, by its bytes. */
 #define LOOK_EVENTS 8u
@@ -63,6 +64,7 @@ struct look *look_add(struct sim *s, const struct look_work *w, struct part *p, 
     l->p = p;
     l->task.weight = weight;
     l->task.worker_id = p->task.worker_id; /* in whose cache it is */
+    l->found = l->done = NULL;
     memset(l->hits, 0, sizeof l->hits);
     l->has_look = l->is_declined = 0;
     return l;
@@ -82,9 +84,24 @@ static void prepare_all(struct sim *s)
     pool_round(s->pool, task, s->look_count);
 }
 
+/* All that was found, before anything is inserted and evicts it. */
+static void hold_all(struct sim *s)
+{
+    for (uint32_t i = 0; i < s->look_count; i++) {
+        struct look *l = &s->look[i];
+
+        if (l->found)
+            s->memo.hold(l->found);
+        if (l->done)
+            s->memo.release(s->memo.ctx, l->done);
+        l->p->task.worker_id = l->task.worker_id;
+    }
+}
+
 void look_run(struct sim *s)
 {
     prepare_all(s);
+    hold_all(s);
     for (uint32_t i = 0; i < s->look_count; i++) {
         struct look *l = &s->look[i];
 

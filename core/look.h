@@ -9,6 +9,8 @@
  * and uses the worker's scratch (part.scratch). "commit" is what depends on the others: counting,
  * leaders, insertions. The coordinator goes through them in the order of the list when all are
  * prepared. So nothing depends on who prepared what, or when.
+ * Entries are held and released by the coordinator too: hundreds of partitions may find the same
+ * one, and its counter would travel from worker to worker each time.
  *
  * What is prepared is kept in a row per partition, of which there are LOOK_MAX; where more are
  * added, or more flows than LOOK_FLOWS_MAX, those that are there are run first. Both are the same
@@ -31,12 +33,14 @@ struct look {
     alignas(CACHE_LINE) struct pool_task task;
     const struct look_work *work;
     struct part *p;
+    const void *found; /* an entry of the memo that is now needed, NULL: none */
+    const void *done;  /* and one that was held until now */
     /* the exact lens */
-    struct bytes key;        /* of the state, and of the state with names: the first is a part of
-                                the second */
-    size_t key_bytes;        /* of the first */
-    uint64_t hash, named;    /* of both; the second only where the first is not known */
-    struct memo_value known; /* held */
+    struct bytes key;     /* of the state, and of the state with names: the first is a part of
+                             the second */
+    size_t key_bytes;     /* of the first */
+    uint64_t hash, named; /* of both; the second only where the first is not known */
+    struct memo_value known;
     /* the fcg lens */
     uint32_t hits[STAGE_KINDS]; /* that it has taken already */
     uint8_t has_look;           /* the last look-up, which is none of these */

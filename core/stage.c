@@ -109,6 +109,7 @@ static void look_on(struct part *p, enum stage_end end)
 static void prepare_begin(struct look *l)
 {
     stage__prepare(l->p, STAGE_FRESH, 0);
+    l->found = stage__found(l->p);
 }
 
 static void commit_begin(struct look *l)
@@ -251,7 +252,6 @@ static enum stage_end take_end(struct part *p, int64_t reached)
         freeze_adopt(p, &m, stage__watch_of(v), v->watch_bytes, goes_on, end == STAGE_VERDICT);
     p->is_fresh = 0;
     snapshot_unmap(p, &m);
-    p->s->memo.release(p->s->memo.ctx, p->known.entry);
     set_executed(p, reached);
     return end;
 }
@@ -261,12 +261,14 @@ static int is_over(const struct part *p, int64_t reached)
     return p->episode_state == EPISODE_REPLAYS && p->wake <= reached;
 }
 
-/* ... and looks on, again and again as long as what it finds is over too. Its worker. */
+/* ... and looks on, again and again as long as what it finds is over too. Its worker. What is found
+ * and taken at once need not be held. */
 static void prepare_end(struct look *l)
 {
     struct part *p = l->p;
     const int64_t reached = l->work->horizon;
 
+    l->done = p->known.entry;
     for (;;) {
         const enum stage_end end = take_end(p, reached);
 
@@ -282,6 +284,7 @@ static void prepare_end(struct look *l)
         l->hits[p->stage->look.kind]++;
     }
     l->has_look = 1;
+    l->found = stage__found(p);
 }
 
 static void count_hits(struct sim *s, const struct look *l)
@@ -303,8 +306,13 @@ static void commit_end(struct look *l)
     count_hits(p->s, l);
     if (l->has_look)
         stage__commit(p);
-    while (is_over(p, reached))
-        look_on(p, take_end(p, reached));
+    while (is_over(p, reached)) {
+        const void *held = p->known.entry;
+        const enum stage_end end = take_end(p, reached);
+
+        p->s->memo.release(p->s->memo.ctx, held);
+        look_on(p, end);
+    }
 }
 
 /* Partitions of many flows may be told not to look, which the coordinator has to know first. */

@@ -108,8 +108,6 @@ static int take_beginning(struct part *p, enum lens_sizes sizes, uint64_t hash)
         snapshot_unmap(p, &m);
         freeze_end_watch(p);
     }
-    if (known.entry)
-        s->memo.release(s->memo.ctx, known.entry);
     return is_good;
 }
 

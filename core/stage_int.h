@@ -122,6 +122,8 @@ void stage__look(struct part *p, enum stage_kind kind, uint32_t step);
 int stage__is_declined(struct part *p, uint32_t step);
 void stage__prepare(struct part *p, enum stage_kind kind, uint32_t step);
 void stage__commit(struct part *p);
+/* The entry that stage__prepare has found, which is to be held before stage__commit; NULL: none. */
+const void *stage__found(const struct part *p);
 /* Waits for what @known says, if the partition can take it. */
 int stage__accept(struct part *p, const struct memo_value *known, enum lens_sizes sizes);
 /* The next degree's key. Returns 0 if the partition is too large for one. */

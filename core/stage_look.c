@@ -181,11 +181,10 @@ int stage__make_next(struct part *p)
 /* Takes what the key of that degree has led to, if the partition can. */
 static int take_known(struct part *p, const struct memo_value *v, uint32_t sizes)
 {
-    if (stage__accept(p, v, (enum lens_sizes)sizes))
-        return 1;
-    p->stage->is_known[sizes] = 1;
-    p->s->memo.release(p->s->memo.ctx, v->entry);
-    return 0;
+    const int is_taken = stage__accept(p, v, (enum lens_sizes)sizes);
+
+    p->stage->is_known[sizes] = (uint8_t)!is_taken;
+    return is_taken;
 }
 
 /* From the first degree on whose key is not there. */
@@ -332,6 +331,17 @@ void stage__prepare(struct part *p, enum stage_kind kind, uint32_t step)
     note_state(p);
 }
 
+const void *stage__found(const struct part *p)
+{
+    return p->stage->found == STAGE_HIT ? p->known.entry : NULL;
+}
+
+static void hold_found(const struct part *p)
+{
+    if (stage__found(p))
+        p->s->memo.hold(p->known.entry);
+}
+
 void stage__commit(struct part *p)
 {
     struct sim *s = p->s;
@@ -342,6 +352,7 @@ void stage__commit(struct part *p)
         do
             g->found = (uint8_t)look_further(p);
         while (g->found == STAGE_ABSENT);
+        hold_found(p);
         note_state(p);
     }
     if (g->found == STAGE_TOO_LARGE) {
@@ -364,5 +375,6 @@ void stage__look(struct part *p, enum stage_kind kind, uint32_t step)
         return;
     }
     stage__prepare(p, kind, step);
+    hold_found(p);
     stage__commit(p);
 }

@@ -170,12 +170,13 @@ static uint64_t hash(const void *key, size_t key_bytes)
     return memo_key_make(key, key_bytes).hash;
 }
 
+/* Of an entry, or of none. */
 static struct memo_value value_of(const struct memo_entry *entry)
 {
     struct memo_value v = {.entry = entry};
 
-    memo_entry_hold(entry);
-    v.bytes = memo_entry_value(entry, &v.count);
+    if (entry)
+        v.bytes = memo_entry_value(entry, &v.count);
     return v;
 }
 
@@ -184,9 +185,8 @@ static struct memo_value lookup(void *ctx, uint32_t worker_id, uint64_t h, const
 {
     const struct memo *m = ctx;
     const struct memo_key k = {h, key, key_bytes};
-    const struct memo_entry *entry = memo_table_lookup(m->table, worker_id, &k);
 
-    return entry ? value_of(entry) : (struct memo_value){0};
+    return value_of(memo_table_lookup(m->table, worker_id, &k));
 }
 
 /* Others that have looked at the same time may have found it meanwhile, so the table comes first.
@@ -197,9 +197,7 @@ static struct memo_value load(void *ctx, uint64_t h, const void *key, size_t key
     const struct memo_key k = {h, key, key_bytes};
     const struct memo_entry *entry = memo_table_lookup(m->table, 0, &k);
 
-    if (!entry)
-        entry = fetch(m, &k);
-    return entry ? value_of(entry) : (struct memo_value){0};
+    return value_of(entry ? entry : fetch(m, &k));
 }
 
 static struct memo_value insert(void *ctx, uint64_t h, const void *key, size_t key_bytes,
@@ -214,6 +212,7 @@ static struct memo_value insert(void *ctx, uint64_t h, const void *key, size_t k
         return (struct memo_value){0};
     if (!rc && can_save(m))
         remember_unsaved(m, entry, key_bytes + value_bytes);
+    memo_entry_hold(entry);
     return value_of(entry);
 }
 
