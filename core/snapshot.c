@@ -553,12 +553,12 @@ static void save_timer(void *arg, const struct event *e)
     struct timer_list *l = arg;
     const enum event_kind kind = event_kind(e->id);
     const uint32_t row = event_row(e->id);
-    const struct snap_timer o = {
-        e->time - l->base, e->sched - l->base, e->chain - l->base, (uint32_t)kind,
-        kind == EVENT_NIC_TIMER ? port_number(l->p, row) - 1 : l->p->tx[row].snap_rank};
+    struct snap_timer o = {e->time - l->base, e->sched - l->base, e->chain - l->base,
+                           (uint32_t)kind, 0};
 
     if (!is_due(l->p, e))
         return;
+    o.row = kind == EVENT_NIC_TIMER ? port_number(l->p, row) - 1 : l->p->tx[row].snap_rank;
     bytes_put(l->out, &o, sizeof o);
     l->count++;
 }
