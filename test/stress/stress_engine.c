@@ -234,7 +234,7 @@ int main(int argc, char **argv)
     play_all(&(struct play){"racks, audited", 27001, make_racks, 1, 1, 0, 0.7}, racks, 4, &all);
     play_all(&(struct play){"racks, memo", 28001, make_racks, 1, 1, 0, 0}, racks / 3, 4, &all);
     play_all(&(struct play){"incasts, memo", 29001, make_incasts, 1, 1, 0, 0}, racks, 4, &all);
-    play_all(&(struct play){"random, fcg", 30001, make_random, 1, 1, 1, 0}, sims / 6, 4, &all);
+    play_all(&(struct play){"random, fcg", 30001, make_random, 1, 1, 1, 0}, sims / 2, 4, &all);
     play_all(&(struct play){"racks, fcg", 31001, make_racks, 1, 1, 1, 0}, racks / 3, 4, &all);
     play_all(&(struct play){"incasts, fcg", 32001, make_incasts, 1, 1, 1, 0}, racks, 4, &all);
     if (all.shared_rounds > 1000 && all.joins > 100 && all.splits > 100 && all.hits > 1000)
