@@ -119,8 +119,8 @@ static void share_of_members(struct sim *s, const struct part *p)
 /* Those that a control event has touched; the serial engine does not know which these are. */
 static void find_shares(struct sim *s)
 {
-    for (uint32_t i = 0; i < s->run_count; i++) {
-        struct part *p = s->parts[s->run[i]];
+    for (uint32_t i = 0; i < s->awake_count; i++) {
+        struct part *p = s->parts[s->awake[i]];
 
         if (!p->charge_due)
             continue;
@@ -160,8 +160,8 @@ void ack_charge_apply(struct sim *s)
         pt->charge = charge;
     }
     s->charge_dirty_count = 0;
-    for (uint32_t i = 0; i < s->run_count; i++)
-        s->parts[s->run[i]]->charge_due = 0; /* a charge changes no share */
+    for (uint32_t i = 0; i < s->awake_count; i++)
+        s->parts[s->awake[i]]->charge_due = 0; /* a charge changes no share */
 }
 
 int ack_charge_init(struct sim *s)

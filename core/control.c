@@ -1,18 +1,17 @@
 /*
  * control.c - control events: what happens to the network from outside the packets, by (time, kind,
- * seq).
+ * seq). A heap of short keys, four children each: millions of starts and charges go through it.
  */
 #include "sim_int.h"
 
 #include <stdlib.h>
 
-static int is_before(const struct control *a, const struct control *b)
+#define KIND_SHIFT 60 /* of struct control_key.order; seq below */
+#define CHILDREN 4u
+
+static int is_before(const struct control_key *a, const struct control_key *b)
 {
-    if (a->time != b->time)
-        return a->time < b->time;
-    if (a->kind != b->kind)
-        return a->kind < b->kind;
-    return a->seq < b->seq;
+    return a->time < b->time || (a->time == b->time && a->order < b->order);
 }
 
 static void count(struct sim *s, uint8_t kind, uint32_t change)
@@ -23,53 +22,74 @@ static void count(struct sim *s, uint8_t kind, uint32_t change)
         s->control_net += change;
 }
 
+/* New rows are free; a free row says in its flow which is the next. */
+static int grow(struct sim *s)
+{
+    const uint32_t cap = s->control_cap ? 2 * s->control_cap : 64;
+
+    if (rows_grow(&s->control, sizeof *s->control, cap) ||
+        rows_grow(&s->control_key, sizeof *s->control_key, cap))
+        return WH_ERR_NOMEM;
+    for (uint32_t i = s->control_cap; i < cap; i++)
+        s->control[i].flow = i + 1;
+    s->control_free = s->control_cap;
+    s->control_cap = cap;
+    return 0;
+}
+
+static void sift_up(struct control_key *k, uint32_t i, struct control_key e)
+{
+    while (i > 0 && is_before(&e, &k[(i - 1) / CHILDREN])) {
+        k[i] = k[(i - 1) / CHILDREN];
+        i = (i - 1) / CHILDREN;
+    }
+    k[i] = e;
+}
+
 int control_push(struct sim *s, const struct control *c)
 {
-    uint32_t i;
+    uint32_t row;
 
-    if (s->control_count == s->control_cap) {
-        const uint32_t cap = s->control_cap ? 2 * s->control_cap : 64;
-        struct control *h = realloc(s->control, cap * sizeof *h);
-
-        if (!h)
-            return WH_ERR_NOMEM;
-        s->control = h;
-        s->control_cap = cap;
-    }
-    i = s->control_count++;
-    while (i > 0 && is_before(c, &s->control[(i - 1) / 2])) {
-        s->control[i] = s->control[(i - 1) / 2];
-        i = (i - 1) / 2;
-    }
-    s->control[i] = *c;
+    if (s->control_count == s->control_cap && grow(s))
+        return WH_ERR_NOMEM;
+    row = s->control_free;
+    s->control_free = s->control[row].flow;
+    s->control[row] = *c;
+    sift_up(s->control_key, s->control_count++,
+            (struct control_key){c->time, (uint64_t)c->kind << KIND_SHIFT | c->seq, row});
     count(s, c->kind, 1);
     return 0;
 }
 
 const struct control *control_peek(const struct sim *s)
 {
-    return s->control_count ? &s->control[0] : NULL;
+    return s->control_count ? &s->control[s->control_key[0].row] : NULL;
 }
 
+static uint32_t first_child(const struct control_key *k, uint32_t i, uint32_t end)
+{
+    uint32_t first = i;
+
+    for (i++; i < end; i++)
+        if (is_before(&k[i], &k[first]))
+            first = i;
+    return first;
+}
+
+/* The hole at the top goes down to the end of a branch; there the last key takes it, and rises. */
 void control_pop(struct sim *s)
 {
-    const struct control last = s->control[--s->control_count];
-    const uint32_t left = s->control_count;
-    uint32_t i = 0;
+    struct control_key *k = s->control_key;
+    const uint32_t left = --s->control_count, row = k[0].row;
+    uint32_t i = 0, child;
 
-    count(s, s->control[0].kind, UINT32_MAX); /* minus one */
-    for (;;) {
-        uint32_t child = 2 * i + 1;
-
-        if (child >= left)
-            break;
-        if (child + 1 < left && is_before(&s->control[child + 1], &s->control[child]))
-            child++;
-        if (!is_before(&s->control[child], &last))
-            break;
-        s->control[i] = s->control[child];
+    count(s, s->control[row].kind, UINT32_MAX); /* minus one */
+    s->control[row].flow = s->control_free;
+    s->control_free = row;
+    while ((child = CHILDREN * i + 1) < left) {
+        child = first_child(k, child, child + CHILDREN < left ? child + CHILDREN : left);
+        k[i] = k[child];
         i = child;
     }
-    if (left)
-        s->control[i] = last;
+    sift_up(k, i, k[left]);
 }

@@ -349,7 +349,7 @@ static void commit_look(struct look *l)
     struct part *p = l->p;
     struct sim *s = p->s;
     const struct bytes key = {l->key.at, l->key_bytes, l->key_bytes};
-    const struct part *leader;
+    struct part *leader;
 
     s->memo_lookups++;
     load(s, l);
@@ -357,8 +357,7 @@ static void commit_look(struct look *l)
         replay(p, &l->known);
         s->memo_hits++;
     } else if ((leader = episode__find_leader(s, l->hash, &key))) {
-        p->episode_state = EPISODE_FOLLOWS;
-        p->leader = leader->id;
+        episode__follow(p, leader);
         s->memo_coalesced++;
     } else {
         lead_look(l, &key);
@@ -442,20 +441,57 @@ int episode__ends_at_notes(const struct part *p)
     return 1;
 }
 
-int episode__follows(const struct part *p, const struct part *leader)
+/* ---- who follows ---- */
+
+void episode__follow(struct part *p, struct part *leader)
 {
-    return p->episode_state == EPISODE_FOLLOWS && p->leader == leader->id;
+    p->episode_state = EPISODE_FOLLOWS;
+    p->leader = leader->id;
+    p->follow_next = 0;
+    p->follow_prev = leader->follower_last;
+    if (leader->follower_last)
+        p->s->parts[leader->follower_last]->follow_next = p->id;
+    else
+        leader->follower_first = p->id;
+    leader->follower_last = p->id;
 }
 
-static void follow_up(struct sim *s, struct part *leader, const struct memo_value *v)
+void episode__unfollow(struct part *p)
 {
-    for (uint32_t i = 0; i < s->run_count; i++) {
-        struct part *p = s->parts[s->run[i]];
+    struct part *const *parts = p->s->parts;
+    struct part *leader = parts[p->leader];
 
-        if (!episode__follows(p, leader))
-            continue;
+    if (p->follow_prev)
+        parts[p->follow_prev]->follow_next = p->follow_next;
+    else
+        leader->follower_first = p->follow_next;
+    if (p->follow_next)
+        parts[p->follow_next]->follow_prev = p->follow_prev;
+    else
+        leader->follower_last = p->follow_prev;
+    p->episode_state = EPISODE_PLAIN;
+    part_wake(p);
+}
+
+struct part *episode__first_follower(const struct part *leader)
+{
+    struct part *const *parts = leader->s->parts;
+    struct part *first = NULL;
+
+    for (uint32_t id = leader->follower_first; id; id = parts[id]->follow_next)
+        if (!first || episode__begin_of(parts[id]) < episode__begin_of(first))
+            first = parts[id];
+    return first;
+}
+
+static void follow_up(struct part *leader, const struct memo_value *v)
+{
+    while (leader->follower_first) {
+        struct part *p = leader->s->parts[leader->follower_first];
+
+        episode__unfollow(p);
         replay(p, v);
-        s->memo.hold(v->entry);
+        p->s->memo.hold(v->entry);
     }
 }
 
@@ -470,37 +506,24 @@ static void go_alone(struct part *p, const struct record *r, int can_be_followed
     p->executed = p->now;
 }
 
-struct part *episode__first_follower(const struct sim *s, const struct part *leader)
-{
-    struct part *first = NULL;
-
-    for (uint32_t i = 0; i < s->run_count; i++) {
-        struct part *p = s->parts[s->run[i]];
-
-        if (episode__follows(p, leader) &&
-            (!first || episode__begin_of(p) < episode__begin_of(first)))
-            first = p;
-    }
-    return first;
-}
-
 /*
  * The leader has nothing for its followers. If it was only disturbed, the first of them takes its
  * place; if what came of it holds for itself alone, @each goes its own way.
  */
-static void disband(struct sim *s, const struct part *leader, int each)
+static void disband(struct part *leader, int each)
 {
-    struct part *first = each ? NULL : episode__first_follower(s, leader);
+    struct part *first = each ? NULL : episode__first_follower(leader);
 
-    if (first)
+    if (first) {
+        episode__unfollow(first);
         go_alone(first, leader->record, 1);
-    for (uint32_t i = 0; i < s->run_count; i++) {
-        struct part *p = s->parts[s->run[i]];
+    }
+    while (leader->follower_first) {
+        struct part *p = leader->s->parts[leader->follower_first];
 
-        if (!episode__follows(p, leader))
-            continue;
+        episode__unfollow(p);
         if (first)
-            p->leader = first->id;
+            episode__follow(p, first);
         else
             go_alone(p, leader->record, 0);
     }
@@ -537,9 +560,9 @@ static void end_lead(struct part *p, int is_whole)
         v = is_named ? insert(p, &r->named, s->memo.hash(r->named.at, r->named.count))
                      : insert(p, &r->key, r->hash);
     if (r->has_followers && v.entry && !is_named)
-        follow_up(s, p, &v);
+        follow_up(p, &v);
     else if (r->has_followers)
-        disband(s, p, is_named);
+        disband(p, is_named);
     if (v.entry)
         s->memo.release(s->memo.ctx, v.entry);
 }
@@ -549,7 +572,7 @@ static void stop_leading(struct part *p)
 {
     episode__remove_leader(p->s, p);
     p->record->has_followers = 0;
-    disband(p->s, p, 1);
+    disband(p, 1);
 }
 
 void episode__adopt_ports(struct part *p, const struct snapshot_map *m, const struct moved_port *o)
@@ -625,23 +648,12 @@ static void adopt(struct part *p)
     p->episode_state = EPISODE_PLAIN;
 }
 
-int64_t episode_next(const struct part *p)
+/* Whoever follows began with its leader or after it, and ends no earlier. */
+int64_t episode_due(const struct part *p)
 {
-    return p->episode_state == EPISODE_FOLLOWS ? TIME_NEVER : p->wake - p->offset;
-}
-
-int64_t episode_bound(struct part *p, int64_t (*bound)(struct part *p))
-{
-    struct part *leader;
-    int64_t first;
-
-    if (p->s->memo.lens == MEMO_FCG)
-        return stage_bound(p, bound);
     if (p->episode_state != EPISODE_FOLLOWS)
         return p->wake;
-    leader = p->s->parts[p->leader];
-    first = bound(leader);
-    return first == TIME_NEVER ? first : first - leader->record->at.global_ps + p->now + p->offset;
+    return p->s->memo.lens == MEMO_FCG ? stage_due(p) : TIME_NEVER;
 }
 
 static void prepare_end(struct look *l)
@@ -667,8 +679,8 @@ int episode_finish_all(struct sim *s, int64_t horizon)
 {
     if (s->memo.lens == MEMO_FCG)
         return stage_finish_all(s, horizon);
-    for (uint32_t i = 0; i < s->run_count; i++) {
-        struct part *p = s->parts[s->run[i]];
+    for (uint32_t i = 0; i < s->awake_count; i++) {
+        struct part *p = s->parts[s->awake[i]];
 
         if (p->episode_state != EPISODE_LEADS)
             continue;
@@ -677,8 +689,8 @@ int episode_finish_all(struct sim *s, int64_t horizon)
         else if (p->record->has_followers && p->draws != p->record->draws)
             stop_leading(p); /* what others draw is something else */
     }
-    for (uint32_t i = 0; i < s->run_count; i++) {
-        struct part *p = s->parts[s->run[i]];
+    for (uint32_t i = 0; i < s->awake_count; i++) {
+        struct part *p = s->parts[s->awake[i]];
 
         if (p->episode_state == EPISODE_LIVES && p->wake <= horizon)
             life_step(p);
@@ -713,6 +725,8 @@ void episode_disturb(struct part *p, int64_t global_ps)
         end_lead(p, 0);
     if (p->episode_state == EPISODE_REPLAYS)
         p->s->memo.release(p->s->memo.ctx, p->known.entry);
+    if (p->episode_state == EPISODE_FOLLOWS)
+        episode__unfollow(p);
     if (waited)
         p->executed = p->now;
     p->s->memo_disturbed += (uint64_t)waited;

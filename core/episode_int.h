@@ -74,9 +74,11 @@ static inline int64_t episode__begin_of(const struct part *p)
 
 /* All that was noted is of the last instant, or nobody else could take it. */
 int episode__ends_at_notes(const struct part *p);
-int episode__follows(const struct part *p, const struct part *leader);
+/* Waits for the leader, which is executing what @p would; and does so no more. */
+void episode__follow(struct part *p, struct part *leader);
+void episode__unfollow(struct part *p);
 /* The follower that began first: no other one may end before it. NULL: there is none. */
-struct part *episode__first_follower(const struct sim *s, const struct part *leader);
+struct part *episode__first_follower(const struct part *leader);
 
 /* Is it so small that the following is nothing to it? */
 int episode__is_small(const struct part *p);
@@ -101,7 +103,8 @@ void episode__remove_leader(struct sim *s, const struct part *p);
 
 /* ---- the fcg lens: stage.c ---- */
 void stage_begin(struct part *p);
-int64_t stage_bound(struct part *p, int64_t (*bound)(struct part *leader));
+/* Of a follower: nothing happens in it before, global. */
+int64_t stage_due(const struct part *p);
 /* Returns 0 if a partition has stopped before @horizon. */
 int stage_finish_all(struct sim *s, int64_t horizon);
 void stage_disturb(struct part *p, int64_t global_ps);

@@ -82,12 +82,14 @@ static void keep(struct sim *s, const struct life *l)
 
 static uint64_t hash_of(const struct life_key *k)
 {
-    uint64_t word[sizeof *k / sizeof(uint64_t)], h = 0;
+    uint64_t word[sizeof *k / sizeof(uint64_t)], factor = UINT64_C(0x9e3779b97f4a7c15), h = 0;
 
     memcpy(word, k, sizeof word);
-    for (size_t i = 0; i < sizeof word / sizeof *word; i++)
-        h = rng_mix(h ^ word[i]);
-    return h;
+    for (size_t i = 0; i < sizeof word / sizeof *word; i++) {
+        h += word[i] * factor; /* not one after the other: this is done for each flow */
+        factor += UINT64_C(0xda942042e4dd58b6);
+    }
+    return rng_mix(h);
 }
 
 /* Where the next flow tends to start on the ports before this one has completed, all would be

@@ -63,6 +63,8 @@ static void end_episode(struct part *p, int64_t global_ps)
 
 static void part_at(struct part *p, int64_t global_ps)
 {
+    if (!p->s->is_serial)
+        part_wake(p);
     if (p->s->is_accelerated)
         end_episode(p, global_ps);
     p->now = p->executed = global_ps - p->offset;
@@ -133,6 +135,7 @@ struct part *part_create(struct sim *s)
     p->episode_state = EPISODE_PLAIN;
     p->reacts = s->part.reacts;
     p->run_index = s->run_count;
+    p->awake_index = s->sleep_row[p->id] = ROW_NONE;
     p->task.arg = p;
     p->task.worker_id = POOL_WORKER_NONE;
     p->weight = 0;
@@ -148,7 +151,8 @@ static void part_end(struct sim *s, struct part *p)
 {
     const uint32_t last = s->run[--s->run_count];
 
-    dcheck(!p->flow_count && !p->swtch_count && !p->linger_count && !p->note_count,
+    dcheck(!p->flow_count && !p->swtch_count && !p->linger_count && !p->note_count &&
+               !p->follower_first,
            "partition %u ends with %u flows, %u switches, %u ports", p->id, p->flow_count,
            p->swtch_count, p->linger_count);
     if (s->is_accelerated && !p->is_fresh)
@@ -158,6 +162,7 @@ static void part_end(struct sim *s, struct part *p)
     s->run[p->run_index] = last;
     s->parts[last]->run_index = p->run_index;
     p->run_index = ROW_NONE;
+    sleep_end(p);
     calendar_clear(&p->cal);
     p->final_count = p->closes = p->active = p->running = 0;
     p->serial = 0;

@@ -7,6 +7,7 @@
  * that was looked over since its last flow left has not come apart.
  */
 #include "sim_int.h"
+#include "units.h"
 
 #include <stdlib.h>
 
@@ -139,6 +140,31 @@ static int check_pieces(struct part_checker *c)
     return 0;
 }
 
+/* Awake, or asleep until it is due, or until its leader wakes it. */
+static int check_sleep(const struct part_checker *c, const struct part *p)
+{
+    const struct sim *s = c->s;
+    const uint32_t i = s->sleep_row[p->id];
+    int64_t due;
+
+    if (p->awake_index != ROW_NONE) {
+        REQUIRE(c, i == ROW_NONE && s->awake[p->awake_index] == p->id,
+                "partition %u is awake in row %u, sleeps in row %u", p->id, p->awake_index, i);
+        return 0;
+    }
+    REQUIRE(c, sleep_until(p, &due), "partition %u sleeps, and has something to do", p->id);
+    REQUIRE(c, (i == ROW_NONE) == (due == TIME_NEVER), "partition %u sleeps until %lld in row %u",
+            p->id, (long long)due, i);
+    if (i == ROW_NONE)
+        return 0;
+    REQUIRE(c, s->sleeper[i].part == p->id && s->sleeper[i].due == due,
+            "partition %u sleeps until %lld, in row %u until %lld", p->id, (long long)due, i,
+            (long long)s->sleeper[i].due);
+    REQUIRE(c, !i || s->sleeper[(i - 1) / SLEEP_CHILDREN].due <= due,
+            "row %u of the sleepers is out of order", i);
+    return 0;
+}
+
 static int check_all(struct part_checker *c)
 {
     const struct sim *s = c->s;
@@ -151,6 +177,7 @@ static int check_all(struct part_checker *c)
 
         REQUIRE(c, p->run_index == i, "partition %u is in row %u, says %u", p->id, i, p->run_index);
         rc = check_members(c, p);
+        rc = rc ? rc : check_sleep(c, p);
     }
     if (!rc)
         rc = check_ports(c);

@@ -17,6 +17,7 @@
  *
  * Threading: the coordinator; round_task also on other workers, one partition each at a time.
  */
+#include "merge_sort.h"
 #include "scratch.h"
 #include "sim_int.h"
 #include "units.h"
@@ -38,7 +39,7 @@ int round_grow(struct sim *s)
         rows_grow(&s->part_free, sizeof *s->part_free, cap) ||
         rows_grow(&s->run, sizeof *s->run, cap) ||
         rows_grow(&s->touched, sizeof *s->touched, cap) ||
-        rows_grow(&s->tasks, sizeof *s->tasks, cap))
+        rows_grow(&s->tasks, sizeof *s->tasks, cap) || sleep_grow(s, cap))
         return WH_ERR_NOMEM;
     s->part_cap = cap;
     return 0;
@@ -119,11 +120,9 @@ static int64_t sending_bound(const struct part *p, int64_t reached)
     return bound;
 }
 
-/* Nothing happens in the partition before it, local. */
+/* Nothing happens in the partition before it, local. It does not wait. */
 static int64_t part_next(const struct part *p)
 {
-    if (episode_waits(p))
-        return episode_next(p);
     if (p->frozen_ps)
         return p->frozen_at + p->frozen_ps;
     return part_next_event(p);
@@ -155,16 +154,15 @@ static int64_t global_bound(struct part *p)
     return p->bound == TIME_NEVER ? TIME_NEVER : p->bound + p->offset;
 }
 
+/* Who sleeps completes nothing before it is due; who follows, nothing before its leader. */
 static int64_t completion_bound(struct sim *s)
 {
-    int64_t first = TIME_NEVER, bound;
+    int64_t first = sleep_first(s);
 
-    for (uint32_t i = 0; i < s->run_count; i++) {
-        struct part *p = s->parts[s->run[i]];
+    for (uint32_t i = 0; i < s->awake_count; i++) {
+        struct part *p = s->parts[s->awake[i]];
+        const int64_t bound = p->running ? global_bound(p) : TIME_NEVER;
 
-        if (!p->running)
-            continue;
-        bound = episode_waits(p) ? episode_bound(p, global_bound) : global_bound(p);
         first = bound < first ? bound : first;
     }
     return first;
@@ -279,8 +277,10 @@ static void advance(struct sim *s, int64_t horizon, int all)
         part_run_plain(&s->part);
         return;
     }
-    for (uint32_t i = 0; i < s->run_count; i++) {
-        struct part *p = s->parts[s->run[i]];
+    sleep_wake_due(s, horizon);
+    s->stops_idle = (uint8_t)!all;
+    for (uint32_t i = 0; i < s->awake_count; i++) {
+        struct part *p = s->parts[s->awake[i]];
 
         p->limit = horizon == TIME_NEVER ? TIME_NEVER : horizon - p->offset;
         p->stops_idle = (uint8_t)!all;
@@ -304,15 +304,28 @@ static void advance(struct sim *s, int64_t horizon, int all)
 
 /* ---- the barrier ---- */
 
-static int note_order(const void *a, const void *b)
+static int is_before(const struct part_note *x, const struct part_note *y)
 {
-    const struct part_note *x = a, *y = b;
-
     if (x->time != y->time)
-        return x->time < y->time ? -1 : 1;
+        return x->time < y->time;
     if (x->flow != y->flow)
-        return x->flow < y->flow ? -1 : 1;
-    return x->what < y->what ? -1 : x->what > y->what;
+        return x->flow < y->flow;
+    return x->what < y->what;
+}
+
+MERGE_SORT(sort_notes, struct part_note, is_before)
+
+/* Room for @count notes, and as much again for sorting them. */
+static int reserve_notes(struct sim *s, uint32_t count)
+{
+    const uint32_t cap = 2 * count + 64;
+
+    if (count <= s->notes_cap)
+        return 0;
+    if (rows_grow(&s->notes, sizeof *s->notes, 2 * (size_t)cap))
+        return WH_ERR_NOMEM;
+    s->notes_cap = cap;
+    return 0;
 }
 
 /* A follower whose leader was disturbed may end before the horizon, see stage.c. */
@@ -325,13 +338,8 @@ static void delay_notes(const struct sim *s, struct part_note *n, uint32_t count
 
 static int gather_of(struct sim *s, struct part *p)
 {
-    if (s->notes_count + p->note_count > s->notes_cap) {
-        const uint32_t cap = 2 * (s->notes_count + p->note_count) + 64;
-
-        if (rows_grow(&s->notes, sizeof *s->notes, cap))
-            return WH_ERR_NOMEM;
-        s->notes_cap = cap;
-    }
+    if (reserve_notes(s, s->notes_count + p->note_count))
+        return WH_ERR_NOMEM;
     if (p->note_count)
         memcpy(&s->notes[s->notes_count], p->note, p->note_count * sizeof *p->note);
     if (s->memo.lookup && s->memo.lens == MEMO_FCG && s->part.reacts)
@@ -345,14 +353,14 @@ static int gather_notes(struct sim *s)
 {
     int rc = gather_of(s, &s->part);
 
-    for (uint32_t i = 0; i < s->run_count && !rc; i++) {
-        struct part *p = s->parts[s->run[i]];
+    for (uint32_t i = 0; i < s->awake_count && !rc; i++) {
+        struct part *p = s->parts[s->awake[i]];
 
         if (p->note_count)
             rc = gather_of(s, p);
     }
-    if (s->notes_count > 1)
-        qsort(s->notes, s->notes_count, sizeof *s->notes, note_order);
+    if (!rc)
+        sort_notes(s->notes, &s->notes[s->notes_cap], s->notes_count);
     return rc;
 }
 
@@ -379,8 +387,8 @@ static int has_failed(const struct sim *s)
 {
     int failed = s->part.cal.failed;
 
-    for (uint32_t i = 0; i < s->run_count; i++)
-        failed |= s->parts[s->run[i]]->cal.failed;
+    for (uint32_t i = 0; i < s->awake_count; i++)
+        failed |= s->parts[s->awake[i]]->cal.failed;
     return failed;
 }
 
@@ -388,8 +396,8 @@ static int has_notes(const struct sim *s)
 {
     if (s->part.note_count)
         return 1;
-    for (uint32_t i = 0; i < s->run_count; i++)
-        if (s->parts[s->run[i]]->note_count)
+    for (uint32_t i = 0; i < s->awake_count; i++)
+        if (s->parts[s->awake[i]]->note_count)
             return 1;
     return 0;
 }
@@ -421,10 +429,10 @@ struct horizon {
 
 static int64_t slice_end(const struct sim *s)
 {
-    int64_t first = TIME_NEVER;
+    int64_t first = sleep_first(s);
 
-    for (uint32_t i = 0; i < s->run_count; i++) {
-        const struct part *p = s->parts[s->run[i]];
+    for (uint32_t i = 0; i < s->awake_count; i++) {
+        const struct part *p = s->parts[s->awake[i]];
         const int64_t next = part_next(p);
 
         if (p->running && next != INT64_MAX && next + p->offset < first)
@@ -455,6 +463,7 @@ static struct horizon begin_round(struct sim *s, int64_t end)
 {
     if (s->memo.lookup)
         episode_begin_all(s);
+    sleep_all(s);
     return find_horizon(s, end);
 }
 
@@ -513,18 +522,14 @@ static int sort_done(struct sim *s, uint32_t from)
 {
     const uint32_t count = s->flow_done - from;
 
-    if (count > s->notes_cap) {
-        if (rows_grow(&s->notes, sizeof *s->notes, count))
-            return WH_ERR_NOMEM;
-        s->notes_cap = count;
-    }
+    if (reserve_notes(s, count))
+        return WH_ERR_NOMEM;
     for (uint32_t i = 0; i < count; i++) {
         const uint32_t flow = s->done[from + i];
 
         s->notes[i] = (struct part_note){s->result[flow].end_ps, flow, NOTE_COMPLETED};
     }
-    if (count > 1)
-        qsort(s->notes, count, sizeof *s->notes, note_order);
+    sort_notes(s->notes, &s->notes[s->notes_cap], count);
     for (uint32_t i = 0; i < count; i++)
         s->done[from + i] = s->notes[i].flow;
     return 0;

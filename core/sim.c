@@ -232,6 +232,7 @@ int sim_take_note(struct sim *s, const struct part_note *n)
     res->state = FLOW_DONE;
     res->end_ps = n->time;
     s->done[s->flow_done++] = n->flow;
+    s->done_flow_s += (double)(n->time - res->start_ps) * 1e-12;
     s->last_done = n->time > s->last_done ? n->time : s->last_done;
     if (s->hooks.on_complete)
         s->hooks.on_complete(s->hooks.ctx, s, n->flow, n->time);

@@ -335,6 +335,7 @@ void sim_unbuild(struct sim *s)
     free(s->parts);
     free(s->part_free);
     free(s->run);
+    sleep_fini(s);
     free(s->touched);
     free(s->tasks);
     free(s->notes);
@@ -357,4 +358,5 @@ void sim_unbuild(struct sim *s)
     free(s->pairs);
     free(s->known);
     free(s->control);
+    free(s->control_key);
 }

@@ -318,10 +318,12 @@ struct part {
     struct audit_sums audited;
 
     /* replaying: episode.c */
-    struct scratch *scratch; /* of who holds it; see scratch.h */
-    uint32_t leader;         /* whom it follows */
-    struct memo_value known; /* what it replays */
-    struct record *record;   /* what it remembers as a leader */
+    struct scratch *scratch;                /* of who holds it; see scratch.h */
+    uint32_t leader;                        /* whom it follows */
+    uint32_t follow_next, follow_prev;      /* others who follow the same one; 0: none */
+    uint32_t follower_first, follower_last; /* who follows it */
+    struct memo_value known;                /* what it replays */
+    struct record *record;                  /* what it remembers as a leader */
     uint64_t replayed_hops;
     uint64_t draws; /* random marks so far; where names matter */
 
@@ -345,6 +347,7 @@ struct part {
     double events_per_ps; /* lately; 0: not known */
     uint8_t stops_idle;   /* this round does not run beyond its last completion */
     uint32_t run_index;   /* in sim.run */
+    uint32_t awake_index; /* in sim.awake; ROW_NONE: it sleeps, sleep.c */
     int64_t *final;       /* shape: [final_count], arrivals of last packets on their last wire */
     uint32_t final_count, final_cap;
     uint64_t weight; /* events of its last round */
@@ -438,13 +441,20 @@ struct sim {
     } * known;
     uint32_t known_count, known_cap;
 
-    struct control *control; /* binary heap by (time, kind, seq) */
-    uint32_t control_count, control_cap;
+    /* control.c; shape: [control_cap], [control_count] */
+    struct control *control;
+    struct control_key { /* heap */
+        int64_t time;
+        uint64_t order; /* kind, seq */
+        uint32_t row;   /* of control */
+    } * control_key;
+    uint32_t control_count, control_cap, control_free;
     uint64_t control_seq;
     uint32_t control_work, control_net; /* pending: starts and callbacks; network changes */
 
     int64_t now; /* global */
     int64_t last_done;
+    double done_flow_s; /* summed over flows that have completed */
     int64_t max_base_rtt_ps, max_bdp_bytes, longest_hop_ps, least_delay_ps;
     int64_t reached;   /* global: all that happens up to it has happened */
     uint64_t check_at; /* debug builds: number of events from which sim_check_often looks again */
@@ -491,19 +501,28 @@ struct sim {
     uint32_t part_free_count;
     uint32_t *run; /* shape: [run_count], partitions that have work */
     uint32_t run_count;
-    uint32_t *touched; /* shape: [touched_count], partitions that flows have left */
+    /* of them, sleep.c; shape: [awake_count], [sleeper_count] */
+    uint32_t *awake;
+    struct sleeper { /* heap */
+        int64_t due; /* global */
+        uint32_t part;
+    } * sleeper;
+    uint32_t *sleep_row; /* by partition: in sleeper; ROW_NONE: awake, or waits for its leader */
+    uint32_t awake_count, sleeper_count;
+    uint8_t stops_idle; /* of the present round, or the last one */
+    uint32_t *touched;  /* shape: [touched_count], partitions that flows have left */
     uint32_t touched_count;
     uint32_t *fixed;     /* ORDER_NS3: union-find over ports, for the whole run */
     uint32_t *mark;      /* shape: [port_count], scratch, zero between calls; fixed: partition */
     uint32_t *port_list; /* shape: [port_count], of part_list_ports */
-    struct scratch *scratch; /* shape: [worker_count] */
-    struct part_note *notes; /* of all partitions at one barrier */
-    uint32_t notes_count, notes_cap;
-    struct pool_task **tasks;   /* shape: [part_cap] */
-    struct pool *pool;          /* NULL: this thread alone */
-    int64_t slice_ps;           /* longest round without a look at on_poll */
-    struct shard_map shard_map; /* count 0: not made yet */
-    uint32_t cut_parts;         /* partitions that shards execute */
+    struct scratch *scratch;         /* shape: [worker_count] */
+    struct part_note *notes;         /* of all partitions at one barrier */
+    uint32_t notes_count, notes_cap; /* room for as many again, to sort them */
+    struct pool_task **tasks;        /* shape: [part_cap] */
+    struct pool *pool;               /* NULL: this thread alone */
+    int64_t slice_ps;                /* longest round without a look at on_poll */
+    struct shard_map shard_map;      /* count 0: not made yet */
+    uint32_t cut_parts;              /* partitions that shards execute */
     uint64_t rounds, part_tasks, joins, splits, scatters, shard_windows;
     uint32_t parts_alive_max;
     struct sim_engine_stats ended; /* of the pools of earlier calls of sim_run */
@@ -776,16 +795,33 @@ void episode_begin_all(struct sim *s);
 int episode_finish_all(struct sim *s, int64_t horizon);
 /* A control event at @global_ps ends the episode. */
 void episode_disturb(struct part *p, int64_t global_ps);
-/* Of a partition that replays or follows: when something happens in it next, local; before when
- * nothing can complete in it, global, given that of a leader. */
-int64_t episode_next(const struct part *p);
-int64_t episode_bound(struct part *p, int64_t (*bound)(struct part *leader));
+/* Of a partition that waits: nothing happens in it before, global; TIME_NEVER: before its leader
+ * says so. */
+int64_t episode_due(const struct part *p);
 void episode_fini(struct part *p);
 static inline int episode_waits(const struct part *p)
 {
     return p->episode_state == EPISODE_FOLLOWS || p->episode_state == EPISODE_REPLAYS ||
            p->episode_state == EPISODE_LIVES;
 }
+
+/* ---- which partitions a round looks at: sleep.c; coordinator ---- */
+#define SLEEP_CHILDREN 4u /* of a row of sim.sleeper */
+/* A control event touches it, or whom it follows has come to its end. */
+void part_wake(struct part *p);
+/* Can it sleep, and until when, global? TIME_NEVER: until it is woken. */
+int sleep_until(const struct part *p, int64_t *due);
+/* Whoever can sleep does. */
+void sleep_all(struct sim *s);
+/* When the first of those that sleep has to be looked at, global. */
+int64_t sleep_first(const struct sim *s);
+/* Wakes those whose time is @horizon or before. */
+void sleep_wake_due(struct sim *s, int64_t horizon);
+/* The partition ends. */
+void sleep_end(struct part *p);
+/* Room for @cap partitions. Returns nonzero on lack of memory. */
+int sleep_grow(struct sim *s, uint32_t cap) WH_MUST_CHECK;
+void sleep_fini(struct sim *s);
 
 /* ---- rounds: round.c ---- */
 int round_start(struct sim *s) WH_MUST_CHECK;

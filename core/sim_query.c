@@ -152,9 +152,7 @@ void sim_skip_stats(const struct sim *s, struct sim_skip_stats *out)
         return;
     for (uint32_t i = 0; i < s->part_count; i++)
         add_skips(s->parts[i], out);
-    for (uint32_t f = 0; f < s->flow_count; f++)
-        if (s->result[f].end_ps >= 0)
-            out->flow_s += (double)(s->result[f].end_ps - s->result[f].start_ps) * 1e-12;
+    out->flow_s = s->done_flow_s;
 }
 
 void sim_memo_stats(const struct sim *s, struct sim_memo_stats *out)

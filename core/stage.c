@@ -158,36 +158,34 @@ static void go_alone(struct part *p, int is_listed)
     p->bound = INT64_MIN;
 }
 
-static void follow_up(struct sim *s, struct part *leader, const struct memo_value *v,
-                      enum lens_sizes sizes)
+static void follow_up(struct part *leader, const struct memo_value *v, enum lens_sizes sizes)
 {
-    for (uint32_t i = 0; i < s->run_count; i++) {
-        struct part *p = s->parts[s->run[i]];
+    while (leader->follower_first) {
+        struct part *p = leader->s->parts[leader->follower_first];
 
-        if (!episode__follows(p, leader))
-            continue;
+        episode__unfollow(p);
         if (stage__accept(p, v, sizes))
-            s->memo.hold(v->entry);
+            p->s->memo.hold(v->entry);
         else
             go_alone(p, 0);
     }
 }
 
 /* The leader has nothing for its followers: the first of them takes its place. */
-static void disband(struct sim *s, const struct part *leader)
+static void disband(struct part *leader)
 {
-    struct part *first = episode__first_follower(s, leader);
+    struct part *first = episode__first_follower(leader);
 
     if (!first)
         return;
+    episode__unfollow(first);
     go_alone(first, 1);
-    for (uint32_t i = 0; i < s->run_count; i++) {
-        struct part *p = s->parts[s->run[i]];
+    while (leader->follower_first) {
+        struct part *p = leader->s->parts[leader->follower_first];
 
-        if (!episode__follows(p, leader))
-            continue;
+        episode__unfollow(p);
         p->stage->is_twin = (uint8_t)stage__is_twin(p, first);
-        p->leader = first->id;
+        episode__follow(p, first);
     }
 }
 
@@ -211,9 +209,9 @@ void stage__end_lead(struct part *p, int whole)
     }
     stage__restore_q_max(p);
     if (was_listed && v.entry)
-        follow_up(s, p, &v, sizes);
+        follow_up(p, &v, sizes);
     else if (was_listed)
-        disband(s, p);
+        disband(p);
     if (v.entry)
         s->memo.release(s->memo.ctx, v.entry);
 }
@@ -327,16 +325,10 @@ static void add_end(struct part *p, const struct look_work *work)
 
 /* ---- between rounds ---- */
 
-int64_t stage_bound(struct part *p, int64_t (*bound)(struct part *p))
+/* A twin began no earlier than its leader; one that is only alike goes alone before it can end. */
+int64_t stage_due(const struct part *p)
 {
-    struct part *leader;
-    int64_t first;
-
-    if (p->episode_state == EPISODE_REPLAYS || !p->stage->is_twin)
-        return p->stage->bound;
-    leader = p->s->parts[p->leader];
-    first = bound(leader);
-    return first == TIME_NEVER ? first : first - leader->stage->begin_global + episode__begin_of(p);
+    return p->stage->is_twin ? TIME_NEVER : p->stage->bound;
 }
 
 static void end_stage(struct part *p, int64_t reached)
@@ -360,23 +352,25 @@ int stage_finish_all(struct sim *s, int64_t horizon)
     const struct look_work ends = {prepare_end, commit_end, horizon};
     int all_there = 1;
 
-    for (uint32_t i = 0; i < s->run_count; i++) {
-        struct part *p = s->parts[s->run[i]];
+    for (uint32_t i = 0; i < s->awake_count; i++) {
+        struct part *p = s->parts[s->awake[i]];
 
         if (p->episode_state == EPISODE_LEADS && (p->note_count || p->stage_over))
             end_stage(p, horizon);
     }
-    for (uint32_t i = 0; i < s->run_count; i++) {
-        struct part *p = s->parts[s->run[i]];
+    for (uint32_t i = 0; i < s->awake_count; i++) {
+        struct part *p = s->parts[s->awake[i]];
 
-        if (p->episode_state == EPISODE_FOLLOWS && !p->stage->is_twin && p->stage->bound <= horizon)
+        if (p->episode_state == EPISODE_FOLLOWS && stage_due(p) <= horizon) {
+            episode__unfollow(p);
             go_alone(p, 0);
+        }
         if (is_over(p, horizon))
             add_end(p, &ends);
     }
     look_run(s);
-    for (uint32_t i = 0; i < s->run_count; i++)
-        all_there &= !is_behind(s->parts[s->run[i]], horizon);
+    for (uint32_t i = 0; i < s->awake_count; i++)
+        all_there &= !is_behind(s->parts[s->awake[i]], horizon);
     s->memo.on_barrier(s->memo.ctx);
     return all_there;
 }

@@ -182,6 +182,8 @@ void stage_disturb(struct part *p, int64_t global_ps)
         cut_lead(p, global_ps);
     if (p->episode_state == EPISODE_REPLAYS)
         p->s->memo.release(p->s->memo.ctx, p->known.entry);
+    if (p->episode_state == EPISODE_FOLLOWS)
+        episode__unfollow(p);
     if (waited)
         p->executed = p->now;
     p->s->memo_disturbed += (uint64_t)(waited && !never_began);

@@ -251,12 +251,11 @@ static void follow_or_lead(struct part *p, struct sim_memo_kind *stats)
     struct stage *g = p->stage;
     const struct bytes *key;
     const uint64_t hash = stage_leader_key(p, &key);
-    const struct part *leader = episode__find_leader(s, hash, key);
+    struct part *leader = episode__find_leader(s, hash, key);
 
     g->is_twin = (uint8_t)(leader && stage__is_twin(p, leader));
     if (leader && (g->is_twin || can_wait(p, leader))) {
-        p->episode_state = EPISODE_FOLLOWS;
-        p->leader = leader->id;
+        episode__follow(p, leader);
         stage__count_look(p, &s->memo_coalesced, &stats->coalesced, 1);
         return;
     }

@@ -4,7 +4,7 @@
 #include "figures.h"
 
 #include "output_fct.h"
-#include "sort_doubles.h"
+#include "quantiles.h"
 #include "units.h"
 
 #include <inttypes.h>
@@ -12,33 +12,33 @@
 #include <stdlib.h>
 #include <string.h>
 
-double dist_percentile(const double *sorted, uint64_t count, double percent)
+uint64_t dist_rank(uint64_t count, double percent)
 {
     const double position = (double)count * percent / 100;
     uint64_t rank = (uint64_t)position;
 
     if ((double)rank < position)
         rank++;
-    if (rank == 0)
-        rank = 1;
-    return sorted[rank - 1];
+    return rank ? rank - 1 : 0;
 }
 
 struct dist dist_of(double *values, uint64_t count)
 {
+    const size_t ranks[] = {dist_rank(count, 50), dist_rank(count, 95), dist_rank(count, 99),
+                            count - 1};
     struct dist d = {.count = count};
-    double sum = 0;
+    double sum = 0, at[4];
 
     if (count == 0)
         return d;
-    sort_doubles(values, count);
     for (uint64_t i = 0; i < count; i++)
         sum += values[i];
+    quantiles_find(values, count, ranks, at, 4);
     d.mean = sum / (double)count;
-    d.p50 = dist_percentile(values, count, 50);
-    d.p95 = dist_percentile(values, count, 95);
-    d.p99 = dist_percentile(values, count, 99);
-    d.max = values[count - 1];
+    d.p50 = at[0];
+    d.p95 = at[1];
+    d.p99 = at[2];
+    d.max = at[3];
     return d;
 }
 

@@ -14,11 +14,11 @@ struct dist {
     double mean, p50, p95, p99, max; /* all 0 if count is 0 */
 };
 
-/* dist_of - sorts @values in place. shape: [count] */
+/* dist_of - brings @values into another order. shape: [count] */
 struct dist dist_of(double *values, uint64_t count);
 
-/* dist_percentile - of sorted values; @percent 0..100, @count > 0. */
-double dist_percentile(const double *sorted, uint64_t count, double percent);
+/* dist_rank - where the percentile is among sorted values, from 0; @percent 0..100, @count > 0. */
+uint64_t dist_rank(uint64_t count, double percent);
 
 /* Size classes: flows of bytes in (previous limit, limit]. The last has no limit. */
 #define SIZE_CLASS_COUNT 7

@@ -5,6 +5,7 @@
  * the instant, the drain, sorts the queue and works it off, again and again until it is empty.
  */
 #include "dag_int.h"
+#include "merge_sort.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -61,18 +62,18 @@ void dag__begin_comm(struct dag *d, struct task *t)
 
 /* ---- the queue of an instant ---- */
 
-static int compare_items(const void *a, const void *b)
+static int is_before(const struct item *x, const struct item *y)
 {
-    const struct item *x = a, *y = b;
-
     if (x->rank != y->rank)
-        return x->rank < y->rank ? -1 : 1;
+        return x->rank < y->rank;
     if (x->kind != y->kind)
-        return x->kind < y->kind ? -1 : 1;
+        return x->kind < y->kind;
     if (x->order != y->order)
-        return x->order < y->order ? -1 : 1;
-    return (x->sub > y->sub) - (x->sub < y->sub);
+        return x->order < y->order;
+    return x->sub < y->sub;
 }
+
+MERGE_SORT(sort_items, struct item, is_before)
 
 static void drain(void *arg, struct sim *s);
 
@@ -93,7 +94,8 @@ void dag__queue(struct dag *d, const struct item *i)
 {
     if (d->queue_count == d->queue_cap) {
         const uint32_t cap = d->queue_cap ? 2 * d->queue_cap : 64;
-        struct item *rows = realloc(d->queue, cap * sizeof *rows);
+        /* as many again, to sort them */
+        struct item *rows = realloc(d->queue, 2 * (size_t)cap * sizeof *rows);
 
         if (!rows) {
             dag__fail(d, WH_ERR_NOMEM);
@@ -353,7 +355,7 @@ static void take_batch(struct dag *d, uint32_t *count)
     d->queue_cap = cap;
     d->queue_count = 0;
     if (*count > 1)
-        qsort(d->batch, *count, sizeof *d->batch, compare_items);
+        sort_items(d->batch, &d->batch[d->batch_cap], *count);
 }
 
 static void drain(void *arg, struct sim *s)
