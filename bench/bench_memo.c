@@ -4,10 +4,13 @@
  * "lookup": each thread looks up keys in random order, wall time; mops is of all threads together,
  * ns of one look-up in one thread. "hot" has few enough entries for the cache, "cold" does not;
  * "miss" looks for keys that are not there. Hashing the key is part of it ("hash" shows it alone).
+ * "form": from a graph of FORM_FLOWS flows and as many ports to the entry, as the engine's fcg lens
+ * goes: its bytes, its canonical form as the worker has kept it, and the look-up.
  * "insert": in one thread, without eviction and with ("evict"). "store": get and put of entries on
  * disk, put in batches of 1 and of 100, wall time, with what the disk takes; "open" reads the tree.
  */
 #include "measure.h"
+#include "memo.h"
 #include "memo_key.h"
 #include "pool.h"
 #include "rng.h"
@@ -133,6 +136,128 @@ static void measure_lookups(struct report *r, const char *kind, uint32_t thread_
         memo_table_destroy(l.t);
         ns[i] = l.ns;
     }
+    report_one(r, name, ns, thread_count);
+}
+
+/* ---- from a graph to the entry ---- */
+
+#define FORM_FLOWS 4u
+#define FORM_VERTICES (2 * FORM_FLOWS)
+#define FORM_GRAPHS 256u
+
+struct form_load {
+    struct memo_ops ops;
+    struct pool_task task[THREADS_MAX], *tasks[THREADS_MAX];
+    uint64_t lookups, hits[THREADS_MAX];
+    double ns; /* out: of one look-up */
+};
+
+/* A ring: flow i uses ports i and i + 1. Flow 0 has @number for a colour. */
+struct ring {
+    uint32_t colour_of[FORM_VERTICES];
+    struct memo_colour colour[FORM_VERTICES];
+    struct memo_edge edge[2 * FORM_FLOWS];
+    struct memo_graph g;
+};
+
+static void make_ring(struct ring *x, uint32_t number)
+{
+    for (uint32_t v = 0; v < FORM_VERTICES; v++) {
+        x->colour_of[v] = v ? FORM_GRAPHS + (v < FORM_FLOWS) : number;
+        x->colour[v] = (struct memo_colour){v * (uint32_t)sizeof(uint32_t), sizeof(uint32_t)};
+    }
+    for (uint32_t i = 0; i < FORM_FLOWS; i++) {
+        x->edge[2 * i] = (struct memo_edge){i, FORM_FLOWS + i, 0};
+        x->edge[2 * i + 1] = (struct memo_edge){i, FORM_FLOWS + (i + 1) % FORM_FLOWS, 1};
+    }
+    x->g = (struct memo_graph){(const uint8_t *)x->colour_of, x->colour, x->edge, FORM_VERTICES,
+                               2 * FORM_FLOWS};
+}
+
+static struct memo_form form_of(const struct memo_ops *o, uint32_t worker_id, uint32_t number)
+{
+    struct memo_form f;
+    struct ring x;
+
+    make_ring(&x, number);
+    check(!o->canonical(o->ctx, worker_id, &x.g, &f), "graph %u has no form", number);
+    return f;
+}
+
+static void run_forms(void *arg, struct pool_worker *w)
+{
+    struct form_load *l = arg;
+    const struct memo_ops *o = &l->ops;
+    const uint32_t id = pool_worker_id(w);
+    uint64_t hits = 0;
+
+    for (uint64_t i = 0; i < l->lookups; i++) {
+        const uint32_t number = (uint32_t)(rng_u64(SEED, id, i) % FORM_GRAPHS);
+        const struct memo_form f = form_of(o, id, number);
+
+        hits += o->lookup(o->ctx, id, f.hash, f.key, f.key_bytes).entry != NULL;
+    }
+    l->hits[id] += hits;
+}
+
+static void run_form_load(void *arg, struct pool *p)
+{
+    static const unsigned char value[VALUE_BYTES] = {0};
+    struct form_load *l = arg;
+    const struct memo_ops *o = &l->ops;
+    uint64_t start_ns;
+
+    for (uint32_t i = 0; i < FORM_GRAPHS; i++) {
+        const struct memo_form f = form_of(o, 0, i);
+        const struct memo_value v =
+            o->insert(o->ctx, f.hash, f.key, f.key_bytes, value, sizeof value);
+
+        o->release(o->ctx, v.entry);
+    }
+    o->on_barrier(o->ctx);
+    pool_round(p, l->tasks, pool_worker_count(p)); /* warms up */
+    start_ns = stats_now_ns();
+    pool_round(p, l->tasks, pool_worker_count(p));
+    l->ns = (double)(stats_now_ns() - start_ns) / (double)l->lookups;
+}
+
+static double measure_forms_once(uint32_t thread_count, uint64_t lookups)
+{
+    struct form_load l = {.lookups = lookups};
+    struct pool_options o = {.thread_count = thread_count, .policy = POOL_PARALLEL};
+    struct pool *p = NULL;
+    struct memo *m = NULL;
+    uint64_t hits = 0;
+
+    check(!memo_create(&m, &(struct memo_options){.lens = MEMO_FCG, .worker_count = thread_count},
+                       NULL),
+          "no memo for %u workers", thread_count);
+    memo_ops(m, &l.ops);
+    o.hooks = (struct pool_hooks){m, l.ops.on_begin, l.ops.on_end, l.ops.on_busy, l.ops.on_quiet};
+    for (uint32_t k = 0; k < thread_count; k++) {
+        l.task[k] = (struct pool_task){run_forms, &l, 1, POOL_WORKER_NONE};
+        l.tasks[k] = &l.task[k];
+    }
+    check(!pool_create(&p, &o), "no pool of %u threads", thread_count);
+    pool_enter(p, run_form_load, &l);
+    pool_destroy(p);
+    memo_destroy(m);
+    for (uint32_t k = 0; k < thread_count; k++)
+        hits += l.hits[k];
+    check(hits == 2 * thread_count * lookups, "%llu hits", (unsigned long long)hits);
+    return l.ns;
+}
+
+static void measure_forms(struct report *r, uint32_t thread_count)
+{
+    double ns[REPETITIONS_MAX];
+    char name[64];
+
+    snprintf(name, sizeof name, "form-%u", thread_count);
+    if (!measure_is_wanted(r->o, name))
+        return;
+    for (uint32_t i = 0; i < r->o->repetitions; i++)
+        ns[i] = measure_forms_once(thread_count, r->o->quick ? 20000 : 1000000);
     report_one(r, name, ns, thread_count);
 }
 
@@ -300,6 +425,7 @@ int main(int argc, char **argv)
         measure_lookups(&r, "hot", threads, HOT_ENTRIES, 0);
         measure_lookups(&r, "cold", threads, COLD_ENTRIES, 0);
         measure_lookups(&r, "miss", threads, COLD_ENTRIES, 1);
+        measure_forms(&r, threads);
     }
     measure_insert(&r, "insert", MEMO_TABLE_BYTES_NO_MAX);
     measure_insert(&r, "insert-evict", 8 << 20);

@@ -12,10 +12,13 @@
  * is being executed by another one (the leader) wait for that one, whether they began with it or
  * later; if the leader is disturbed, the first of its followers takes its place.
  *
- * All of it happens in the order of the list of partitions, by the coordinator, so that no hit
+ * States are saved and looked up, and taken, by all workers (look.h); all that depends on another
+ * partition is decided in the order of the list of partitions, by the coordinator, so that no hit
  * depends on timing; and hits are exact, so results are the same with and without.
  */
 #include "episode_int.h"
+#include "look.h"
+#include "scratch.h"
 #include "sim_int.h"
 #include "snapshot.h"
 #include "units.h"
@@ -255,19 +258,6 @@ static void lead(struct part *p, const struct snapshot_map *m, uint64_t hash,
         episode__add_leader(p->s, p);
 }
 
-static struct memo_value lookup_named(struct part *p, const struct snapshot_map *m,
-                                      const struct bytes *key)
-{
-    struct sim *s = p->s;
-    struct bytes *named = &s->memo_named;
-
-    named->count = 0;
-    bytes_put(named, key->at, key->count);
-    snapshot_save_names(p, m, named);
-    return s->memo.lookup(s->memo.ctx, s->memo.hash(named->at, named->count), named->at,
-                          named->count);
-}
-
 /*
  * States of many flows cost as much to save as many events, and where flows come and go by
  * themselves they never come twice. When VAIN_BYTES have been saved and hardly any were found,
@@ -278,11 +268,16 @@ static struct memo_value lookup_named(struct part *p, const struct snapshot_map 
 #define VAIN_SHARE 64u /* found less than one in so many */
 #define VAIN_PAUSE 15u
 
+int episode__is_small(const struct part *p)
+{
+    return p->flow_count < VAIN_FLOWS;
+}
+
 int episode__is_in_vain(struct part *p)
 {
     struct sim *s = p->s;
 
-    if (p->flow_count < VAIN_FLOWS || !s->memo_pause)
+    if (episode__is_small(p) || !s->memo_pause)
         return 0;
     s->memo_pause -= p->flow_count < s->memo_pause ? p->flow_count : s->memo_pause;
     return 1;
@@ -292,7 +287,7 @@ void episode__count_try(struct part *p, size_t key_bytes, int is_found)
 {
     struct sim *s = p->s;
 
-    if (p->flow_count < VAIN_FLOWS)
+    if (episode__is_small(p))
         return;
     s->memo_tried += key_bytes;
     s->memo_found += is_found ? key_bytes : 0;
@@ -304,39 +299,82 @@ void episode__count_try(struct part *p, size_t key_bytes, int is_found)
     s->memo_tried = s->memo_found = s->memo_tried_flows = 0;
 }
 
-/* A partition that a control event has touched, standing at that event. */
-static void begin(struct part *p)
+/* A partition that a control event has touched, standing at that event. Its worker. */
+static void prepare_look(struct look *l)
 {
-    struct sim *s = p->s;
-    struct bytes *key = &s->memo_key;
+    struct part *p = l->p;
+    const struct sim *s = p->s;
+    const uint32_t worker = p->scratch->worker_id;
+    struct bytes *key = &l->key;
     struct snapshot_map m;
-    struct memo_value known;
-    struct part *leader;
-    uint64_t hash;
 
-    if (!snapshot_can(p) || episode__is_in_vain(p)) {
-        s->memo_declined++;
-        return;
-    }
     key->count = 0;
     snapshot_map(p, &m);
     snapshot_save(p, &m, episode__base(p, p->now), 1, key);
+    l->key_bytes = key->count;
+    l->hash = s->memo.hash(key->at, key->count);
+    l->known = s->memo.lookup(s->memo.ctx, worker, l->hash, key->at, key->count);
+    if (!l->known.entry) {
+        snapshot_save_names(p, &m, key);
+        l->named = s->memo.hash(key->at, key->count);
+        l->known = s->memo.lookup(s->memo.ctx, worker, l->named, key->at, key->count);
+    }
+    l->found = l->known.entry;
+    snapshot_unmap(p, &m);
+}
+
+/* What the table does not have the file may. */
+static void load(struct sim *s, struct look *l)
+{
+    if (l->known.entry || !s->memo.load)
+        return;
+    l->known = s->memo.load(s->memo.ctx, l->hash, l->key.at, l->key_bytes);
+    if (!l->known.entry)
+        l->known = s->memo.load(s->memo.ctx, l->named, l->key.at, l->key.count);
+    if (l->known.entry)
+        s->memo.hold(l->known.entry);
+}
+
+static void lead_look(const struct look *l, const struct bytes *key)
+{
+    struct snapshot_map m;
+
+    snapshot_map(l->p, &m);
+    lead(l->p, &m, l->hash, key, 1);
+    snapshot_unmap(l->p, &m);
+}
+
+static void commit_look(struct look *l)
+{
+    struct part *p = l->p;
+    struct sim *s = p->s;
+    const struct bytes key = {l->key.at, l->key_bytes, l->key_bytes};
+    struct part *leader;
+
     s->memo_lookups++;
-    hash = s->memo.hash(key->at, key->count);
-    known = s->memo.lookup(s->memo.ctx, hash, key->at, key->count);
-    if (!known.entry)
-        known = lookup_named(p, &m, key);
-    if (known.entry) {
-        replay(p, &known);
+    load(s, l);
+    if (l->known.entry) {
+        replay(p, &l->known);
         s->memo_hits++;
-    } else if ((leader = episode__find_leader(s, hash, key))) {
+    } else if ((leader = episode__find_leader(s, l->hash, &key))) {
         episode__follow(p, leader);
         s->memo_coalesced++;
     } else {
-        lead(p, &m, hash, key, 1);
+        lead_look(l, &key);
     }
-    episode__count_try(p, key->count, p->episode_state != EPISODE_LEADS);
-    snapshot_unmap(p, &m);
+    episode__count_try(p, key.count, p->episode_state != EPISODE_LEADS);
+}
+
+static void begin(struct part *p)
+{
+    static const struct look_work work = {prepare_look, commit_look, 0};
+
+    if (!snapshot_can(p) || episode__is_in_vain(p)) {
+        p->s->memo_declined++;
+        return;
+    }
+    shard_gather(p);
+    look_add(p->s, &work, p, look_weight(p));
 }
 
 void episode_begin_all(struct sim *s)
@@ -344,15 +382,17 @@ void episode_begin_all(struct sim *s)
     for (uint32_t i = 0; i < s->fresh_count; i++) {
         struct part *p = s->parts[s->fresh[i]];
 
-        if (p->run_index != ROW_NONE && p->is_fresh && p->episode_state == EPISODE_NEW) {
-            if (s->memo.lens == MEMO_FCG)
-                stage_begin(p);
-            else
-                begin(p);
-        }
-        if (p->episode_state == EPISODE_NEW)
-            p->episode_state = EPISODE_PLAIN;
+        if (p->episode_state != EPISODE_NEW)
+            continue;
+        p->episode_state = EPISODE_PLAIN;
+        if (p->run_index == ROW_NONE || !p->is_fresh)
+            continue;
+        if (s->memo.lens == MEMO_FCG)
+            stage_begin(p);
+        else
+            begin(p);
     }
+    look_run(s);
     s->fresh_count = 0;
 }
 
@@ -605,7 +645,6 @@ static void adopt(struct part *p)
         part_note(p, m.flow[n[i].rank], (enum note_kind)n[i].what);
     snapshot_unmap(p, &m);
     p->is_fresh = 0;
-    p->s->memo.release(p->s->memo.ctx, p->known.entry);
     p->episode_state = EPISODE_PLAIN;
 }
 
@@ -615,6 +654,25 @@ int64_t episode_due(const struct part *p)
     if (p->episode_state != EPISODE_FOLLOWS)
         return p->wake;
     return p->s->memo.lens == MEMO_FCG ? stage_due(p) : TIME_NEVER;
+}
+
+static void prepare_end(struct look *l)
+{
+    l->done = l->p->known.entry;
+    adopt(l->p);
+}
+
+/* Audits execute what is known, so they take their time, and count. */
+static void take_end(struct part *p)
+{
+    static const struct look_work work = {prepare_end, NULL, 0};
+
+    if (p->s->audit_share <= 0) {
+        look_add(p->s, &work, p, look_taking_weight(p));
+    } else {
+        adopt(p);
+        p->s->memo.release(p->s->memo.ctx, p->known.entry);
+    }
 }
 
 int episode_finish_all(struct sim *s, int64_t horizon)
@@ -637,8 +695,9 @@ int episode_finish_all(struct sim *s, int64_t horizon)
         if (p->episode_state == EPISODE_LIVES && p->wake <= horizon)
             life_step(p);
         else if (p->episode_state == EPISODE_REPLAYS && p->wake <= horizon)
-            adopt(p);
+            take_end(p);
     }
+    look_run(s);
     s->memo.on_barrier(s->memo.ctx);
     return 1;
 }

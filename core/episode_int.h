@@ -1,11 +1,12 @@
 /*
  * episode_int.h - what the two lenses of the memo share: counters, leaders. For episode.c and
- * stage.c. Threading: the coordinator.
+ * stage.c. Threading: the coordinator, but for what look.h calls.
  */
 #ifndef WH_EPISODE_INT_H
 #define WH_EPISODE_INT_H
 
 #include "sim_int.h"
+#include "snapshot.h"
 
 /* Counters that an episode moves. */
 struct moved {
@@ -79,10 +80,21 @@ void episode__unfollow(struct part *p);
 /* The follower that began first: no other one may end before it. NULL: there is none. */
 struct part *episode__first_follower(const struct part *leader);
 
+/* Is it so small that the following is nothing to it? */
+int episode__is_small(const struct part *p);
 /* Large partitions that never find anything are not looked up for a while. */
 int episode__is_in_vain(struct part *p);
 /* A look-up has been made. @key_bytes: of the state that was saved for it. */
 void episode__count_try(struct part *p, size_t key_bytes, int is_found);
+
+/* In the table, or in its file; not held. The coordinator. */
+static inline struct memo_value episode__find(const struct sim *s, uint64_t hash,
+                                              const struct bytes *key)
+{
+    const struct memo_value v = s->memo.lookup(s->memo.ctx, 0, hash, key->at, key->count);
+
+    return v.entry || !s->memo.load ? v : s->memo.load(s->memo.ctx, hash, key->at, key->count);
+}
 
 /* Leaders that are under way, by key. */
 struct part *episode__find_leader(const struct sim *s, uint64_t hash, const struct bytes *key);

@@ -3,6 +3,7 @@
  */
 #include "lens.h"
 
+#include "scratch.h"
 #include "sim_int.h"
 #include "units.h"
 
@@ -225,7 +226,8 @@ static void put_way(struct lens *l, const struct part *p, uint32_t flow, uint32_
                     uint32_t label)
 {
     for (; p->path[row] != PATH_END; row++, label++) {
-        const struct memo_edge e = {flow, l->flow_count + p->s->mark[p->path[row]] - 1, label};
+        const struct memo_edge e = {flow, l->flow_count + p->scratch->mark[p->path[row]] - 1,
+                                    label};
 
         bytes_put(&l->edge, &e, sizeof e);
     }
@@ -261,7 +263,7 @@ static void make_graph(struct lens *l, struct part *p, enum lens_sizes sizes)
 {
     l->bytes.count = l->colour.count = l->edge.count = 0;
     for (uint32_t i = 0; i < l->port_count; i++)
-        p->s->mark[l->port[i]] = i + 1;
+        p->scratch->mark[l->port[i]] = i + 1;
     for (uint32_t i = 0; i < l->flow_count; i++) {
         const struct flow_colour c = flow_colour(l, p, i, sizes);
 
@@ -274,7 +276,7 @@ static void make_graph(struct lens *l, struct part *p, enum lens_sizes sizes)
         put_colour(l, &c, sizeof c);
     }
     for (uint32_t i = 0; i < l->port_count; i++)
-        p->s->mark[l->port[i]] = 0;
+        p->scratch->mark[l->port[i]] = 0;
 }
 
 /* ---- keys ---- */
@@ -324,7 +326,8 @@ int lens_make(struct lens *l, struct part *p, enum lens_sizes sizes)
     g = (struct memo_graph){l->bytes.at, (const struct memo_colour *)l->colour.at,
                             (const struct memo_edge *)l->edge.at, l->flow_count + l->port_count,
                             (uint32_t)(l->edge.count / sizeof(struct memo_edge))};
-    rc = l->flow_count == 1 ? form_of_one(l, p, &f) : p->s->memo.canonical(p->s->memo.ctx, &g, &f);
+    rc = l->flow_count == 1 ? form_of_one(l, p, &f)
+                            : p->s->memo.canonical(p->s->memo.ctx, p->scratch->worker_id, &g, &f);
     check(rc >= 0, "out of memory for a key of %u flows", l->flow_count);
     if (!rc)
         take_form(l, &f, &l->key[sizes]);

@@ -9,7 +9,7 @@
  * run is no part of it (lib/accel.c).
  *
  * How much is left of a flow is in the key in three degrees, see enum lens_sizes.
- * Threading: the coordinator.
+ * Threading: the holder of the partition.
  */
 #ifndef WH_LENS_H
 #define WH_LENS_H

@@ -2,10 +2,12 @@
  * memo_ops.h - what the engine asks of a memo of episodes.
  *
  * A key is the state of a partition at a control event, a value what came of it up to its next one
- * (episode.c); both are bytes to the memo. An entry never changes; one that was handed out stays
- * readable until it is released.
- * Context: the coordinator; on_* as the hooks of sched/pool.h, on_begin and on_end of worker 0 also
- * where there is no pool.
+ * (episode.c); both are bytes to the memo. An entry never changes. One that was found is readable
+ * until the next on_barrier; if it is held, until it is released. What is held may not have been
+ * evicted, so it is held before the next insert or load.
+ * Context: canonical and lookup: any worker, also at the same time, but not while the coordinator
+ * is in one of the others; these are the coordinator's. on_* as the hooks of sched/pool.h, on_begin
+ * and on_end of worker 0 also where there is no pool.
  */
 #ifndef WH_MEMO_OPS_H
 #define WH_MEMO_OPS_H
@@ -30,7 +32,8 @@ struct memo_graph {
 
 /* Its canonical form: equal bytes mean that equal positions are corresponding vertices. */
 struct memo_form {
-    const uint32_t *order; /* shape: [vertex_count], order[position] = vertex; until the next one */
+    const uint32_t *order; /* shape: [vertex_count], order[position] = vertex; until the worker's
+                              next one */
     const void *key;       /* as order */
     size_t key_bytes;
     uint64_t hash;
@@ -46,11 +49,16 @@ struct memo_ops {
     void *ctx;
     enum memo_lens lens;
     /* MEMO_FCG: returns 0, 1 if the graph is too large for a form, or WH_ERR_NOMEM. */
-    int (*canonical)(void *ctx, const struct memo_graph *g, struct memo_form *out);
+    int (*canonical)(void *ctx, uint32_t worker_id, const struct memo_graph *g,
+                     struct memo_form *out);
     uint64_t (*hash)(const void *key, size_t key_bytes);
-    /* bytes NULL: not known */
-    struct memo_value (*lookup)(void *ctx, uint64_t hash, const void *key, size_t key_bytes);
-    /* Copied. entry NULL: there is no room for it. If the key is known, the old value stays. */
+    /* entry NULL: not known, or only to the file that load looks into. */
+    struct memo_value (*lookup)(void *ctx, uint32_t worker_id, uint64_t hash, const void *key,
+                                size_t key_bytes);
+    /* What lookup has not found. NULL: there is nowhere else to look. */
+    struct memo_value (*load)(void *ctx, uint64_t hash, const void *key, size_t key_bytes);
+    /* Copied, and held. entry NULL: there is no room for it. If the key is known, the old value
+     * stays. */
     struct memo_value (*insert)(void *ctx, uint64_t hash, const void *key, size_t key_bytes,
                                 const void *value, size_t value_bytes);
     void (*hold)(const void *entry); /* one more release */

@@ -83,6 +83,7 @@ void part_at_control(struct part *p)
 void part_init(struct sim *s, struct part *p)
 {
     p->s = s;
+    p->scratch = s->scratch;
     p->port = s->port;
     p->pkt = s->pkt;
     p->int_rec = s->int_rec;

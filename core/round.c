@@ -18,6 +18,7 @@
  * Threading: the coordinator; round_task also on other workers, one partition each at a time.
  */
 #include "merge_sort.h"
+#include "scratch.h"
 #include "sim_int.h"
 #include "units.h"
 
@@ -75,7 +76,8 @@ int round_start(struct sim *s)
     s->in_load = arena_reserve(ports * sizeof *s->in_load);
     s->mark = arena_reserve(ports * sizeof *s->mark);
     s->port_list = arena_reserve(ports * sizeof *s->port_list);
-    if (!s->in_load || !s->mark || !s->port_list)
+    s->scratch = s->part.scratch = scratch_create(s->worker_count, s->topo->port_count);
+    if (!s->in_load || !s->mark || !s->port_list || !s->scratch)
         return WH_ERR_NOMEM;
     return s->cfg.order == ORDER_NS3 ? part_fix_all(s) : 0;
 }

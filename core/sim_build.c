@@ -1,6 +1,8 @@
 /*
  * sim_build.c - from a graph and a configuration to the rows of sim_int.h.
  */
+#include "look.h"
+#include "scratch.h"
 #include "sim_int.h"
 #include "units.h"
 
@@ -341,11 +343,10 @@ void sim_unbuild(struct sim *s)
     free(s->pkt_range);
     free(s->fresh);
     free(s->leader);
-    free(s->snap_flow);
     free(s->memo_seen);
     bytes_fini(&s->memo_key);
-    bytes_fini(&s->snap_timers);
-    bytes_fini(&s->memo_named);
+    scratch_destroy(s->scratch, s->worker_count, ports ? (uint32_t)ports - 1 : 0);
+    look_fini(s);
     bytes_fini(&s->memo_value);
     free(s->kind);
     arena_release(s->nic, (s->nic_count + 1) * sizeof *s->nic);

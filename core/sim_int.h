@@ -325,6 +325,7 @@ struct part {
     struct audit_sums audited;
 
     /* replaying: episode.c */
+    struct scratch *scratch;                /* of who holds it; see scratch.h */
     uint32_t leader;                        /* whom it follows */
     uint32_t follow_next, follow_prev;      /* others who follow the same one; 0: none */
     uint32_t follower_first, follower_last; /* who follows it */
@@ -476,7 +477,9 @@ struct sim {
     uint32_t fresh_count, fresh_cap;
     uint32_t *leader; /* open addressing, partitions by the hash of their key; 0: free */
     uint32_t leader_count, leader_cap;
-    struct bytes memo_key, memo_named, memo_value; /* scratch */
+    struct bytes memo_key, memo_value; /* scratch of the coordinator */
+    struct look *look;                 /* look.h; shape: [LOOK_MAX], NULL: not needed yet */
+    uint32_t look_count, look_flows;
     struct life **life; /* open addressing; shape: [life_cap], NULL: free */
     uint32_t life_count, life_cap;
     /* see episode__is_in_vain */
@@ -520,9 +523,7 @@ struct sim {
     uint32_t *fixed;     /* ORDER_NS3: union-find over ports, for the whole run */
     uint32_t *mark;      /* shape: [port_count], scratch, zero between calls; fixed: partition */
     uint32_t *port_list; /* shape: [port_count], of part_list_ports */
-    uint32_t *snap_flow; /* shape: [snap_flow_cap], of snapshot_map */
-    uint32_t snap_flow_cap;
-    struct bytes snap_timers;        /* scratch of snapshot_save */
+    struct scratch *scratch;         /* shape: [worker_count] */
     struct part_note *notes;         /* of all partitions at one barrier */
     uint32_t notes_count, notes_cap; /* room for as many again, to sort them */
     struct pool_task **tasks;        /* shape: [part_cap] */

@@ -3,6 +3,7 @@
  */
 #include "snapshot.h"
 
+#include "scratch.h"
 #include "sim_int.h"
 #include "units.h"
 
@@ -74,7 +75,7 @@ static int by_id(const void *a, const void *b)
 }
 
 struct numbering {
-    struct sim *s;
+    struct scratch *x;
     uint32_t count;
 };
 
@@ -82,25 +83,19 @@ static void number_port(void *arg, uint32_t port)
 {
     struct numbering *n = arg;
 
-    if (n->s->mark[port])
+    if (n->x->mark[port])
         return;
-    n->s->port_list[n->count++] = port;
-    n->s->mark[port] = n->count;
+    n->x->port[n->count++] = port;
+    n->x->mark[port] = n->count;
 }
 
 void snapshot_map(struct part *p, struct snapshot_map *m)
 {
     struct sim *s = p->s;
-    struct numbering n = {s, 0};
+    struct numbering n = {p->scratch, 0};
 
     shard_gather(p);
-    if (s->snap_flow_cap < p->flow_count) {
-        s->snap_flow_cap = 2 * p->flow_count;
-        free(s->snap_flow);
-        s->snap_flow = malloc(s->snap_flow_cap * sizeof *s->snap_flow);
-        check(s->snap_flow != NULL, "out of memory for %u flows", s->snap_flow_cap);
-    }
-    *m = (struct snapshot_map){s->snap_flow, s->port_list, p->flow_count, 0};
+    *m = (struct snapshot_map){scratch_flows(n.x, p->flow_count), n.x->port, p->flow_count, 0};
     memcpy(m->flow, p->flow, p->flow_count * sizeof *p->flow);
     if (m->flow_count > 1)
         qsort(m->flow, m->flow_count, sizeof *m->flow, by_id);
@@ -116,19 +111,19 @@ void snapshot_map_as(struct part *p, const struct snapshot_map *m)
     for (uint32_t i = 0; i < m->flow_count; i++)
         p->s->tx[m->flow[i]].snap_rank = i;
     for (uint32_t i = 0; i < m->port_count; i++)
-        p->s->mark[m->port[i]] = i + 1;
+        p->scratch->mark[m->port[i]] = i + 1;
 }
 
 void snapshot_unmap(struct part *p, const struct snapshot_map *m)
 {
     for (uint32_t i = 0; i < m->port_count; i++)
-        p->s->mark[m->port[i]] = 0;
+        p->scratch->mark[m->port[i]] = 0;
 }
 
 /* From 1. */
 static uint32_t port_number(const struct part *p, uint32_t port)
 {
-    return p->s->mark[port];
+    return p->scratch->mark[port];
 }
 
 /* ---- packets ---- */
@@ -558,12 +553,12 @@ static void save_timer(void *arg, const struct event *e)
     struct timer_list *l = arg;
     const enum event_kind kind = event_kind(e->id);
     const uint32_t row = event_row(e->id);
-    const struct snap_timer o = {
-        e->time - l->base, e->sched - l->base, e->chain - l->base, (uint32_t)kind,
-        kind == EVENT_NIC_TIMER ? port_number(l->p, row) - 1 : l->p->tx[row].snap_rank};
+    struct snap_timer o = {e->time - l->base, e->sched - l->base, e->chain - l->base,
+                           (uint32_t)kind, 0};
 
     if (!is_due(l->p, e))
         return;
+    o.row = kind == EVENT_NIC_TIMER ? port_number(l->p, row) - 1 : l->p->tx[row].snap_rank;
     bytes_put(l->out, &o, sizeof o);
     l->count++;
 }
@@ -583,7 +578,7 @@ static int timer_order(const void *a, const void *b)
 
 static void save_timers(struct part *p, int64_t base, struct bytes *out)
 {
-    struct bytes *rows = &p->s->snap_timers;
+    struct bytes *rows = &p->scratch->timers;
     struct timer_list l = {p, base, rows, 0};
 
     rows->count = 0;

@@ -7,7 +7,8 @@
  * one flow tie: then equal names are needed as well.
  *
  * Times are relative to a base; positions in flows are local
- * ones. Threading: the coordinator.
+ * ones. Threading: the holder of the partition, with scratch of its own (part.scratch). One that
+ * shards execute is put together first, which only the coordinator may do.
  */
 #ifndef WH_SNAPSHOT_H
 #define WH_SNAPSHOT_H
@@ -27,8 +28,8 @@ void bytes_fini(struct bytes *b);
 
 /* Where the rows of a partition are while it is saved or restored. Valid until the next one. */
 struct snapshot_map {
-    uint32_t *flow;       /* shape: [flow_count], ids in ascending order; in sim.snap_flow */
-    const uint32_t *port; /* shape: [port_count], ids; in sim.port_list */
+    uint32_t *flow;       /* shape: [flow_count], ids in ascending order; in part.scratch */
+    const uint32_t *port; /* shape: [port_count], ids; likewise */
     uint32_t flow_count, port_count;
 };
 

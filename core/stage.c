@@ -20,9 +20,11 @@
  * disturbed while it waits may find that a flow of its own has ended before: that is heard of at
  * the disturbance, late by what the bins leave open.
  *
- * All of it happens in the order of the list of partitions, by the coordinator: the same for any
- * number of threads.
+ * Looking up, and taking what is known, is done by all workers (look.h); what depends on other
+ * partitions is decided in the order of the list of partitions, by the coordinator: the same for
+ * any number of threads.
  */
+#include "look.h"
 #include "stage_int.h"
 
 #include <stdlib.h>
@@ -87,20 +89,44 @@ void stage__lead(struct part *p, int is_listed)
 
 /* ---- what follows ---- */
 
+static enum stage_kind next_kind(const struct part *p, enum stage_end end)
+{
+    return end == STAGE_VERDICT ? STAGE_THAW : (enum stage_kind)p->stage->look.kind;
+}
+
+static uint32_t next_step(const struct part *p, enum stage_end end)
+{
+    return end == STAGE_VERDICT ? 0 : p->stage->look.step + 1u;
+}
+
 /* What follows on a stage. */
 static void look_on(struct part *p, enum stage_end end)
 {
-    const struct lens *l = &p->stage->look;
+    if (end != STAGE_NOTES)
+        stage__look(p, next_kind(p, end), next_step(p, end));
+}
 
-    if (end == STAGE_VERDICT)
-        stage__look(p, STAGE_THAW, 0);
-    else if (end == STAGE_SPAN)
-        stage__look(p, (enum stage_kind)l->kind, l->step + 1u);
+static void prepare_begin(struct look *l)
+{
+    stage__prepare(l->p, STAGE_FRESH, 0);
+    l->found = stage__found(l->p);
+}
+
+static void commit_begin(struct look *l)
+{
+    stage__commit(l->p);
 }
 
 void stage_begin(struct part *p)
 {
-    stage__look(p, STAGE_FRESH, 0);
+    static const struct look_work work = {prepare_begin, commit_begin, 0};
+
+    if (stage__is_declined(p, 0)) {
+        p->s->memo_declined++;
+        return;
+    }
+    shard_gather(p);
+    look_add(p->s, &work, p, look_weight(p));
 }
 
 /* ---- the end of a leader ---- */
@@ -201,8 +227,8 @@ static void set_executed(struct part *p, int64_t reached)
     p->bound = INT64_MIN;
 }
 
-/* The partition takes the state at the end of the stage. */
-static void adopt(struct part *p, int64_t reached)
+/* The partition takes the state at the end of the stage. Returns how that ended. */
+static enum stage_end take_end(struct part *p, int64_t reached)
 {
     struct stage *g = p->stage;
     const struct stage_value *v = p->known.bytes;
@@ -226,9 +252,77 @@ static void adopt(struct part *p, int64_t reached)
     p->is_fresh = 0;
     snapshot_unmap(p, &m);
     stage__audit_end(p);
-    p->s->memo.release(p->s->memo.ctx, p->known.entry);
     set_executed(p, reached);
-    look_on(p, end);
+    return end;
+}
+
+static int is_over(const struct part *p, int64_t reached)
+{
+    return p->episode_state == EPISODE_REPLAYS && p->wake <= reached;
+}
+
+/* ... and looks on, again and again as long as what it finds is over too. Its worker. What is found
+ * and taken at once need not be held. */
+static void prepare_end(struct look *l)
+{
+    struct part *p = l->p;
+    const int64_t reached = l->work->horizon;
+
+    l->done = p->known.entry;
+    for (;;) {
+        const enum stage_end end = take_end(p, reached);
+
+        if (end == STAGE_NOTES)
+            return;
+        if (episode__is_small(p))
+            l->is_declined = (uint8_t)stage__is_declined(p, next_step(p, end));
+        if (l->is_declined)
+            return;
+        stage__prepare(p, next_kind(p, end), next_step(p, end));
+        if (!is_over(p, reached) || !episode__is_small(p))
+            break;
+        l->hits[p->stage->look.kind]++;
+    }
+    l->has_look = 1;
+    l->found = stage__found(p);
+}
+
+static void count_hits(struct sim *s, const struct look *l)
+{
+    for (uint32_t k = 0; k < STAGE_KINDS; k++) {
+        s->memo_lookups += l->hits[k];
+        s->memo_hits += l->hits[k];
+        s->memo_kind[k].lookups += l->hits[k];
+        s->memo_kind[k].hits += l->hits[k];
+    }
+    s->memo_declined += l->is_declined;
+}
+
+static void commit_end(struct look *l)
+{
+    struct part *p = l->p;
+    const int64_t reached = l->work->horizon;
+
+    count_hits(p->s, l);
+    if (l->has_look)
+        stage__commit(p);
+    while (is_over(p, reached)) {
+        const void *held = p->known.entry;
+        const enum stage_end end = take_end(p, reached);
+
+        p->s->memo.release(p->s->memo.ctx, held);
+        look_on(p, end);
+    }
+}
+
+/* Partitions of many flows may be told not to look, which the coordinator has to know first. */
+static void add_end(struct part *p, const struct look_work *work)
+{
+    const enum stage_end end = (enum stage_end)((const struct stage_value *)p->known.bytes)->end;
+    struct look *l = look_add(p->s, work, p, look_taking_weight(p) + look_weight(p));
+
+    if (end != STAGE_NOTES && !episode__is_small(p))
+        l->is_declined = (uint8_t)stage__is_declined(p, next_step(p, end));
 }
 
 /* ---- between rounds ---- */
@@ -257,6 +351,7 @@ static int is_behind(const struct part *p, int64_t global_ps)
 
 int stage_finish_all(struct sim *s, int64_t horizon)
 {
+    const struct look_work ends = {prepare_end, commit_end, horizon};
     int all_there = 1;
 
     for (uint32_t i = 0; i < s->awake_count; i++) {
@@ -272,10 +367,12 @@ int stage_finish_all(struct sim *s, int64_t horizon)
             episode__unfollow(p);
             go_alone(p, 0);
         }
-        while (p->episode_state == EPISODE_REPLAYS && p->wake <= horizon)
-            adopt(p, horizon);
-        all_there &= !is_behind(p, horizon);
+        if (is_over(p, horizon))
+            add_end(p, &ends);
     }
+    look_run(s);
+    for (uint32_t i = 0; i < s->awake_count; i++)
+        all_there &= !is_behind(s->parts[s->awake[i]], horizon);
     s->memo.on_barrier(s->memo.ctx);
     return all_there;
 }

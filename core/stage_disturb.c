@@ -97,8 +97,7 @@ static uint64_t beginning_key(struct part *p, enum lens_sizes sizes, uint32_t st
 static int take_beginning(struct part *p, enum lens_sizes sizes, uint64_t hash)
 {
     struct sim *s = p->s;
-    const struct memo_value known =
-        s->memo.lookup(s->memo.ctx, hash, s->memo_key.at, s->memo_key.count);
+    const struct memo_value known = episode__find(s, hash, &s->memo_key);
     const struct stage_value *v = known.bytes;
     const int is_good = known.entry && stage__is_long_enough(p, v, sizes);
     struct snapshot_map m;
@@ -111,8 +110,6 @@ static int take_beginning(struct part *p, enum lens_sizes sizes, uint64_t hash)
         stage__audit_end(p);
         freeze_end_watch(p);
     }
-    if (known.entry)
-        s->memo.release(s->memo.ctx, known.entry);
     return is_good;
 }
 

@@ -1,6 +1,7 @@
 /*
  * stage_int.h - the inside of the fcg lens' stages, see stage.c. For stage*.c only.
- * Threading: the coordinator.
+ * Threading: what says so on the worker that holds the partition (look.h), the rest the
+ * coordinator.
  */
 #ifndef WH_STAGE_INT_H
 #define WH_STAGE_INT_H
@@ -34,8 +35,17 @@ struct stage_flow {
     uint64_t cnps;
 };
 
+/* What a look-up has come to. */
+enum stage_found {
+    STAGE_HIT,      /* the partition waits for it */
+    STAGE_MISS,     /* of all keys */
+    STAGE_ABSENT,   /* of the last key that was made, and its file has not been asked */
+    STAGE_TOO_LARGE /* for a key */
+};
+
 struct stage {
     struct lens look;
+    uint8_t found;               /* enum stage_found */
     uint8_t slot[LENS_KEYS];     /* which key stands for the degree: the same as for a lower one */
     uint8_t made_count;          /* degrees whose keys are there, the lower ones first */
     uint8_t is_known[LENS_KEYS]; /* there is an entry, but not for flows as short as these */
@@ -115,6 +125,13 @@ void stage__audit_end(struct part *p);
 
 /* @step: how many stages on end */
 void stage__look(struct part *p, enum stage_kind kind, uint32_t step);
+/* The same in parts: is there to be none? On the worker, for partitions of few flows or where that
+ * has been found out: keys, and what the table has. By the coordinator: what comes of it. */
+int stage__is_declined(struct part *p, uint32_t step);
+void stage__prepare(struct part *p, enum stage_kind kind, uint32_t step);
+void stage__commit(struct part *p);
+/* The entry that stage__prepare has found, which is to be held before stage__commit; NULL: none. */
+const void *stage__found(const struct part *p);
 /* Waits for what @known says, if the partition can take it. */
 int stage__accept(struct part *p, const struct memo_value *known, enum lens_sizes sizes);
 /* The next degree's key. Returns 0 if the partition is too large for one. */

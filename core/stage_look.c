@@ -2,6 +2,7 @@
  * stage_look.c - what a partition is about to do is looked up: known, under way in another one, or
  * new.
  */
+#include "scratch.h"
 #include "stage_int.h"
 
 #include <stdlib.h>
@@ -151,7 +152,7 @@ static enum sim_miss why_missed(struct part *p)
 /* Of the state, all of it. */
 static uint64_t hash_state(struct part *p)
 {
-    struct bytes *state = &p->s->memo_named;
+    struct bytes *state = &p->scratch->state;
     struct snapshot_map m;
 
     stage__map_by(p, LENS_EXACT, &m);
@@ -177,30 +178,49 @@ int stage__make_next(struct part *p)
     return 1;
 }
 
-/* Returns 0 if the partition is too large for a key. */
-static int look_up(struct part *p)
+/* Takes what the key of that degree has led to, if the partition can. */
+static int take_known(struct part *p, const struct memo_value *v, uint32_t sizes)
 {
-    struct sim *s = p->s;
+    const int is_taken = stage__accept(p, v, (enum lens_sizes)sizes);
+
+    p->stage->is_known[sizes] = (uint8_t)!is_taken;
+    return is_taken;
+}
+
+/* From the first degree on whose key is not there. */
+static enum stage_found look_up(struct part *p)
+{
+    const struct sim *s = p->s;
     struct stage *g = p->stage;
 
-    for (g->made_count = 0; g->made_count < LENS_KEYS;) {
+    while (g->made_count < LENS_KEYS) {
         const uint32_t k = g->made_count;
         const struct lens_key *key = &g->look.key[k];
         struct memo_value v;
 
         if (!stage__make_next(p))
-            return 0;
+            return STAGE_TOO_LARGE;
         if (g->slot[k] != k)
             continue;
-        v = s->memo.lookup(s->memo.ctx, key->hash, key->key.at, key->key.count);
-        if (!v.entry)
-            continue;
-        if (stage__accept(p, &v, (enum lens_sizes)k))
-            return 1;
-        g->is_known[k] = 1;
-        s->memo.release(s->memo.ctx, v.entry);
+        v = s->memo.lookup(s->memo.ctx, p->scratch->worker_id, key->hash, key->key.at,
+                           key->key.count);
+        if (!v.entry && s->memo.load)
+            return STAGE_ABSENT;
+        if (v.entry && take_known(p, &v, k))
+            return STAGE_HIT;
     }
-    return 1;
+    return STAGE_MISS;
+}
+
+/* What the table does not have the file may. */
+static enum stage_found look_further(struct part *p)
+{
+    const struct sim *s = p->s;
+    const uint32_t k = p->stage->made_count - 1u;
+    const struct lens_key *key = &p->stage->look.key[k];
+    const struct memo_value v = s->memo.load(s->memo.ctx, key->hash, key->key.at, key->key.count);
+
+    return v.entry && take_known(p, &v, k) ? STAGE_HIT : look_up(p);
 }
 
 /* ---- others of the same key ---- */
@@ -233,8 +253,6 @@ static void follow_or_lead(struct part *p, struct sim_memo_kind *stats)
     const uint64_t hash = stage_leader_key(p, &key);
     struct part *leader = episode__find_leader(s, hash, key);
 
-    g->state_hash = hash_state(p);
-    g->bound = sending_bound(p);
     g->is_twin = (uint8_t)(leader && stage__is_twin(p, leader));
     if (leader && (g->is_twin || can_wait(p, leader))) {
         episode__follow(p, leader);
@@ -282,30 +300,80 @@ static void round_left(struct part *p)
  * that comes again and again would never get there. */
 #define STEP_MAX 200u
 
-void stage__look(struct part *p, enum stage_kind kind, uint32_t step)
+int stage__is_declined(struct part *p, uint32_t step)
 {
-    struct sim *s = p->s;
-    struct sim_memo_kind *stats = &s->memo_kind[kind];
+    return step >= STEP_MAX || !snapshot_can(p) || episode__is_in_vain(p);
+}
 
-    p->episode_state = EPISODE_PLAIN;
-    if (step >= STEP_MAX || !snapshot_can(p) || episode__is_in_vain(p)) {
-        s->memo_declined++;
+/* For those that may lead or follow. */
+static void note_state(struct part *p)
+{
+    struct stage *g = p->stage;
+
+    if (g->found != STAGE_MISS)
         return;
-    }
+    g->state_hash = hash_state(p);
+    g->bound = sending_bound(p);
+}
+
+void stage__prepare(struct part *p, enum stage_kind kind, uint32_t step)
+{
+    p->episode_state = EPISODE_PLAIN;
     if (!p->stage)
         p->stage = calloc(1, sizeof *p->stage);
     check(p->stage != NULL, "out of memory for a stage");
-    if (p->flow_count == 1 && s->watch.create)
+    if (p->flow_count == 1 && p->s->watch.create)
         round_left(p);
     lens_look(&p->stage->look, p, (uint8_t)kind, (uint8_t)step, p->frozen_ps > 0);
-    if (!look_up(p)) {
+    p->stage->made_count = 0;
+    p->stage->found = (uint8_t)look_up(p);
+    note_state(p);
+}
+
+const void *stage__found(const struct part *p)
+{
+    return p->stage->found == STAGE_HIT ? p->known.entry : NULL;
+}
+
+static void hold_found(const struct part *p)
+{
+    if (stage__found(p))
+        p->s->memo.hold(p->known.entry);
+}
+
+void stage__commit(struct part *p)
+{
+    struct sim *s = p->s;
+    struct stage *g = p->stage;
+    struct sim_memo_kind *stats = &s->memo_kind[g->look.kind];
+
+    if (g->found == STAGE_ABSENT) {
+        do
+            g->found = (uint8_t)look_further(p);
+        while (g->found == STAGE_ABSENT);
+        hold_found(p);
+        note_state(p);
+    }
+    if (g->found == STAGE_TOO_LARGE) {
         s->memo_declined++;
         s->memo_missed[SIM_MISS_LARGE]++;
         return;
     }
-    if (p->episode_state == EPISODE_REPLAYS)
+    if (g->found == STAGE_HIT)
         stage__count_look(p, &s->memo_hits, &stats->hits, 1);
     else
         follow_or_lead(p, stats);
     episode__count_try(p, p->flow_count * STATE_BYTES_GUESS, p->episode_state != EPISODE_LEADS);
+}
+
+void stage__look(struct part *p, enum stage_kind kind, uint32_t step)
+{
+    p->episode_state = EPISODE_PLAIN;
+    if (stage__is_declined(p, step)) {
+        p->s->memo_declined++;
+        return;
+    }
+    stage__prepare(p, kind, step);
+    hold_found(p);
+    stage__commit(p);
 }

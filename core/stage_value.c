@@ -1,6 +1,7 @@
 /*
  * stage_value.c - what is kept of a stage: how it is made, whom it fits, and how it is taken.
  */
+#include "scratch.h"
 #include "stage_int.h"
 
 #include <stdlib.h>
@@ -8,22 +9,16 @@
 
 void stage__map_by(struct part *p, enum lens_sizes sizes, struct snapshot_map *m)
 {
-    struct sim *s = p->s;
-    struct stage *g = p->stage;
+    const struct stage *g = p->stage;
     const struct lens *l = &g->look;
     const struct lens_key *k = &l->key[g->slot[sizes]];
+    uint32_t *flow = scratch_flows(p->scratch, l->flow_count), *port = p->scratch->port;
 
-    if (s->snap_flow_cap < l->flow_count) {
-        s->snap_flow_cap = 2 * l->flow_count;
-        free(s->snap_flow);
-        s->snap_flow = malloc(s->snap_flow_cap * sizeof *s->snap_flow);
-        check(s->snap_flow != NULL, "out of memory for %u flows", s->snap_flow_cap);
-    }
     for (uint32_t i = 0; i < l->flow_count; i++)
-        s->snap_flow[i] = l->flow[k->flow[i]].id;
+        flow[i] = l->flow[k->flow[i]].id;
     for (uint32_t i = 0; i < l->port_count; i++)
-        s->port_list[i] = l->port[k->port[i]];
-    *m = (struct snapshot_map){s->snap_flow, s->port_list, l->flow_count, l->port_count};
+        port[i] = l->port[k->port[i]];
+    *m = (struct snapshot_map){flow, port, l->flow_count, l->port_count};
     snapshot_map_as(p, m);
 }
 

@@ -6,7 +6,7 @@
  * the same state gives the same bytes, so a hit costs a hash and a comparison. When the forms that
  * are kept exceed their limit all are dropped, which depends on nothing but the calls before.
  *
- * Threading: one thread at a time.
+ * Threading: one thread at a time; workers have one each, which cannot be told by what comes out.
  */
 #ifndef WH_FORM_H
 #define WH_FORM_H
@@ -17,6 +17,7 @@
 struct form_cache;
 
 #define FORM_CACHE_BYTES_DEFAULT (UINT64_C(64) << 20)
+#define FORM_CACHE_BYTES_MIN (UINT64_C(4) << 20) /* of each worker's, where there are many */
 
 /* form_cache_create - @bytes_max: of forms that are kept. Errors: WH_ERR_NOMEM. */
 int form_cache_create(struct form_cache **out, uint64_t bytes_max) WH_MUST_CHECK;

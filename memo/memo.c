@@ -13,7 +13,8 @@
 
 struct memo {
     enum memo_lens lens;
-    struct form_cache *forms; /* MEMO_FCG */
+    uint32_t worker_count;
+    struct form_cache **forms; /* MEMO_FCG; shape: [worker_count], each used by one worker */
     struct memo_table *table;
     struct memo_store *store;          /* NULL: none */
     const struct memo_entry **unsaved; /* held; shape: [unsaved_count] */
@@ -23,6 +24,21 @@ struct memo {
     int rc; /* the first error of the store during the run; it is not asked again */
     struct err_info error;
 };
+
+/* What one thread may keep is divided among all, down to a size that is still worth it. */
+static int make_forms(struct memo *m)
+{
+    uint64_t bytes = FORM_CACHE_BYTES_DEFAULT / m->worker_count;
+    int rc = 0;
+
+    bytes = bytes > FORM_CACHE_BYTES_MIN ? bytes : FORM_CACHE_BYTES_MIN;
+    m->forms = calloc(m->worker_count, sizeof(struct form_cache *));
+    if (!m->forms)
+        return WH_ERR_NOMEM;
+    for (uint32_t i = 0; i < m->worker_count && !rc; i++)
+        rc = form_cache_create(&m->forms[i], bytes);
+    return rc;
+}
 
 int memo_create(struct memo **out, const struct memo_options *o, struct err_info *e)
 {
@@ -38,9 +54,10 @@ int memo_create(struct memo **out, const struct memo_options *o, struct err_info
     if (!m)
         return WH_ERR_NOMEM;
     m->lens = o->lens;
+    m->worker_count = o->worker_count;
     rc = memo_table_create(&m->table, &t);
     if (!rc && m->lens == MEMO_FCG)
-        rc = form_cache_create(&m->forms, 0);
+        rc = make_forms(m);
     if (!rc && o->path)
         rc = memo_store_open(&m->store, &s, e);
     if (rc) {
@@ -58,7 +75,9 @@ void memo_destroy(struct memo *m)
     for (size_t i = 0; i < m->unsaved_count; i++)
         memo_entry_release(m->unsaved[i]);
     free(m->unsaved);
-    form_cache_destroy(m->forms);
+    for (uint32_t i = 0; m->forms && i < m->worker_count; i++)
+        form_cache_destroy(m->forms[i]);
+    free(m->forms);
     memo_table_destroy(m->table);
     memo_store_close(m->store);
     free(m);
@@ -121,13 +140,13 @@ int memo_save(struct memo *m, struct err_info *e)
 }
 
 /* From the store into the table. */
-static const struct memo_entry *load(struct memo *m, const struct memo_key *key)
+static const struct memo_entry *fetch(struct memo *m, const struct memo_key *key)
 {
     const struct memo_entry *entry = NULL;
     struct memo_store_value v;
     int rc;
 
-    if (!m->store || m->rc)
+    if (m->rc)
         return NULL;
     rc = memo_store_get(m->store, key, &v, &m->error);
     if (rc == MEMO_STORE_ABSENT)
@@ -151,24 +170,34 @@ static uint64_t hash(const void *key, size_t key_bytes)
     return memo_key_make(key, key_bytes).hash;
 }
 
+/* Of an entry, or of none. */
 static struct memo_value value_of(const struct memo_entry *entry)
 {
     struct memo_value v = {.entry = entry};
 
-    memo_entry_hold(entry);
-    v.bytes = memo_entry_value(entry, &v.count);
+    if (entry)
+        v.bytes = memo_entry_value(entry, &v.count);
     return v;
 }
 
-static struct memo_value lookup(void *ctx, uint64_t h, const void *key, size_t key_bytes)
+static struct memo_value lookup(void *ctx, uint32_t worker_id, uint64_t h, const void *key,
+                                size_t key_bytes)
+{
+    const struct memo *m = ctx;
+    const struct memo_key k = {h, key, key_bytes};
+
+    return value_of(memo_table_lookup(m->table, worker_id, &k));
+}
+
+/* Others that have looked at the same time may have found it meanwhile, so the table comes first.
+ */
+static struct memo_value load(void *ctx, uint64_t h, const void *key, size_t key_bytes)
 {
     struct memo *m = ctx;
     const struct memo_key k = {h, key, key_bytes};
     const struct memo_entry *entry = memo_table_lookup(m->table, 0, &k);
 
-    if (!entry)
-        entry = load(m, &k);
-    return entry ? value_of(entry) : (struct memo_value){0};
+    return value_of(entry ? entry : fetch(m, &k));
 }
 
 static struct memo_value insert(void *ctx, uint64_t h, const void *key, size_t key_bytes,
@@ -183,12 +212,14 @@ static struct memo_value insert(void *ctx, uint64_t h, const void *key, size_t k
         return (struct memo_value){0};
     if (!rc && can_save(m))
         remember_unsaved(m, entry, key_bytes + value_bytes);
+    memo_entry_hold(entry);
     return value_of(entry);
 }
 
-static int canonical(void *ctx, const struct memo_graph *g, struct memo_form *out)
+static int canonical(void *ctx, uint32_t worker_id, const struct memo_graph *g,
+                     struct memo_form *out)
 {
-    return form_cache_find(((struct memo *)ctx)->forms, g, out);
+    return form_cache_find(((struct memo *)ctx)->forms[worker_id], g, out);
 }
 
 static void hold(const void *entry)
@@ -238,6 +269,7 @@ void memo_ops(struct memo *m, struct memo_ops *out)
                              .canonical = canonical,
                              .hash = hash,
                              .lookup = lookup,
+                             .load = m->store ? load : NULL,
                              .insert = insert,
                              .hold = hold,
                              .release = release,
