@@ -58,7 +58,7 @@ struct look *look_add(struct sim *s, const struct look_work *w, struct part *p, 
 void look_run(struct sim *s);
 void look_fini(struct sim *s);
 
-/* Weights, in events (round.c): measured, some 60 ns each. */
+/* Weights, in events (round.c): estimates, by what has to be saved or restored. */
 uint64_t look_weight(const struct part *p);
 uint64_t look_taking_weight(const struct part *p);
 
