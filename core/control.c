@@ -61,11 +61,6 @@ int control_push(struct sim *s, const struct control *c)
     return 0;
 }
 
-const struct control *control_peek(const struct sim *s)
-{
-    return s->control_count ? &s->control[s->control_key[0].row] : NULL;
-}
-
 static uint32_t first_child(const struct control_key *k, uint32_t i, uint32_t end)
 {
     uint32_t first = i;
@@ -92,4 +87,24 @@ void control_pop(struct sim *s)
         i = child;
     }
     sift_up(k, i, k[left]);
+}
+
+/* Most ends of charges have nothing to end any more; no round needs to stop there. */
+static int is_void(const struct sim *s, const struct control *c)
+{
+    return c->kind == CONTROL_CHARGE && s->tx[c->flow].is_taken_over;
+}
+
+const struct control *control_peek(struct sim *s)
+{
+    while (s->control_count) {
+        const struct control *c = &s->control[s->control_key[0].row];
+        const uint32_t flow = c->flow;
+
+        if (!is_void(s, c))
+            return c;
+        control_pop(s);
+        ack_charge_drop(s, flow);
+    }
+    return NULL;
 }

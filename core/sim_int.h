@@ -917,7 +917,7 @@ void sim_unbuild(struct sim *s);
 enum control_kind { CONTROL_NET, CONTROL_FLOW, CONTROL_CALL, CONTROL_SAMPLE, CONTROL_CHARGE };
 int control_push(struct sim *s, const struct control *c) WH_MUST_CHECK;
 /* The first control event, NULL if there is none. */
-const struct control *control_peek(const struct sim *s);
+const struct control *control_peek(struct sim *s);
 void control_pop(struct sim *s);
 
 /* ---- what must hold between events: sim_check.c ---- */
