@@ -138,8 +138,9 @@ struct flow_colour {
     uint16_t rate, flight, win;
     uint16_t cc[CC_COARSE_COUNT];
     uint8_t kind, step, cls, active, delivered, is_sized;
+    uint16_t received, last, pad[2];
 };
-_Static_assert(sizeof(struct flow_colour) == 64, "no hidden padding");
+_Static_assert(sizeof(struct flow_colour) == 72, "no hidden padding");
 
 /* Few packets are counted, more are a share of what the path holds. */
 static uint16_t flight_bin(const struct part *p, const struct flow_tx *t)
@@ -147,6 +148,32 @@ static uint16_t flight_bin(const struct part *p, const struct flow_tx *t)
     const int64_t packets = (t->snd_nxt - t->snd_una) / p->s->cfg.payload_bytes;
 
     return lens_bin((uint64_t)(packets > 0 ? packets : 0), LENS_FLIGHT_BITS);
+}
+
+/* Of what is under way, so much has arrived and is acknowledged on the way back. Where nothing is
+ * left to be sent that decides when the flow ends: by a bin, and by the packet for the last ones.
+ */
+static uint16_t received_bin(const struct part *p, uint32_t flow)
+{
+    const struct flow_tx *t = &p->tx[flow];
+    const int64_t packets = (p->rx[flow].expected - t->snd_una) / p->s->cfg.payload_bytes;
+    const uint32_t bits = t->snd_max < t->size ? LENS_FLIGHT_BITS : LENS_LAST_BITS;
+
+    return lens_bin((uint64_t)(packets > 0 ? packets : 0), bits);
+}
+
+/* Where nothing is left to be sent: how long ago the last packet was, in LENS_LAST_STEPS of a round
+ * trip, which is where it or its acknowledgement may be. */
+static uint16_t last_bin(const struct part *p, const struct flow_tx *t)
+{
+    const int64_t most = 64; /* round trips */
+    int64_t ago = p->now - t->next_avail + t->base_rtt_ps;
+
+    if (t->snd_max < t->size || t->base_rtt_ps <= 0)
+        return 0;
+    ago = ago > 0 ? ago : 0;
+    ago = ago < most * t->base_rtt_ps ? ago : most * t->base_rtt_ps;
+    return (uint16_t)(1 + ago * LENS_LAST_STEPS / t->base_rtt_ps);
 }
 
 static struct flow_colour flow_colour(const struct lens *l, const struct part *p, uint32_t number,
@@ -172,6 +199,8 @@ static struct flow_colour flow_colour(const struct lens *l, const struct part *p
         return c;
     c.rate = lens_share_bin(t->rate_bps, t->max_rate_bps, LENS_RATE_BITS);
     c.flight = flight_bin(p, t);
+    c.received = received_bin(p, f->id);
+    c.last = last_bin(p, t);
     c.win = t->win == t->win_max ? 0 : lens_bin((uint64_t)t->win, LENS_FLIGHT_BITS);
     c.active = t->active;
     c.delivered = p->rx[f->id].delivered;

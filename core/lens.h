@@ -28,6 +28,8 @@ struct sim;
  */
 #define LENS_RATE_BITS 4
 #define LENS_FLIGHT_BITS 3
+#define LENS_LAST_BITS 6 /* of what has arrived, where nothing is left to be sent */
+#define LENS_LAST_STEPS 32
 #define LENS_QUEUE_BITS 2
 #define LENS_STATE_BITS 2
 
