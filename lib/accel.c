@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SNAPSHOT_FORMAT 3
+#define SNAPSHOT_FORMAT 4
 
 /* ---- the fingerprint ---- */
 
