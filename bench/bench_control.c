@@ -17,7 +17,6 @@
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define FLOWS (UINT32_C(1) << 20) /* of all pairs */
 #define MESSAGE_BYTES 100000

@@ -247,11 +247,9 @@ static struct fluid fluid_of(const struct audit_view *v, const struct audit *a)
 /* No port carries more than it can. In a->scratch: what its flows want. */
 static void cap_rates(const struct audit_view *v, struct audit *a)
 {
-    for (uint32_t k = 0; k < v->port_count; k++)
-        a->scratch[k] = 0;
-    for (uint32_t i = 0; i < v->flow_count; i++)
-        for (uint32_t k = v->path_first[i]; k < v->path_first[i + 1]; k++)
-            a->scratch[v->path[k]] += a->rate[i];
+    const struct fluid f = fluid_of(v, a);
+
+    fluid_loads(&f, a->scratch);
     for (uint32_t i = 0; i < v->flow_count; i++) {
         double least = 1;
 
@@ -312,6 +310,18 @@ static double find_error(const struct part *p, const struct audit_view *v, struc
     return early + audit__compare_ends(v, a);
 }
 
+double audit__packets_s2(const struct part *p, const struct audit_view *v, const struct audit *a)
+{
+    double sum = 0;
+
+    for (uint32_t i = 0; i < v->flow_count; i++) {
+        const double packet_s = 8.0 * p->s->cfg.payload_bytes / a->rate[i];
+
+        sum += packet_s * packet_s;
+    }
+    return sum;
+}
+
 static void note_skip(struct part *p, const struct audit_view *v, int64_t elapsed_ps,
                       double error_s, uint64_t draw)
 {
@@ -323,11 +333,7 @@ static void note_skip(struct part *p, const struct audit_view *v, int64_t elapse
     sums->events += p->audit->events;
     sums->error_ps += llrint(error_s * 1e12);
     sums->flow_s += flow_s;
-    for (uint32_t i = 0; i < v->flow_count; i++) {
-        const double packet_s = 8.0 * p->s->cfg.payload_bytes / p->audit->rate[i];
-
-        row.variance_s2 += packet_s * packet_s;
-    }
+    row.variance_s2 += audit__packets_s2(p, v, p->audit);
     audit__add_row(p->audit, AUDIT_SKIP, key_of(p->audit, elapsed_ps, error_s), row);
 }
 

@@ -72,6 +72,8 @@ void audit__find_rates(const struct part *p, const struct audit_view *v, struct 
                        int64_t span_ps);
 /* Sum of the times to the end from a->left, less that from a->left_else, in seconds, at a->rate. */
 double audit__compare_ends(const struct audit_view *v, struct audit *a);
+/* Squares of the times that a packet of each flow takes at a->rate, summed. */
+double audit__packets_s2(const struct part *p, const struct audit_view *v, const struct audit *a);
 
 /* ---- stretches ---- */
 /* Has anything that was not executed had an influence on the flows? */

@@ -167,18 +167,6 @@ static double find_change(struct part *p, const struct audit_view *v, struct aud
 /* Whole packets are counted, in both: 1/6 is the variance of the difference of two such counts. */
 #define PACKETS_VARIANCE (1.0 / 6)
 
-static double resolution_s2(const struct part *p, const struct audit_view *v, const struct audit *a)
-{
-    double sum = 0;
-
-    for (uint32_t i = 0; i < v->flow_count; i++) {
-        const double packet_s = 8.0 * p->s->cfg.payload_bytes / a->rate[i];
-
-        sum += PACKETS_VARIANCE * packet_s * packet_s;
-    }
-    return sum;
-}
-
 static uint64_t magnitude_ps(double s)
 {
     return (uint64_t)llrint(fabs(s) * 1e12);
@@ -213,7 +201,7 @@ static void note_error(struct part *p, const struct audit_view *v, const struct 
 
     note_hit(&a->hits, v, a, t, error_s);
     if (error_s != 0)
-        row.variance_s2 += resolution_s2(p, v, a);
+        row.variance_s2 += PACKETS_VARIANCE * audit__packets_s2(p, v, a);
     sums->stages++;
     sums->events += a->events;
     sums->stage_error_ps += llrint(error_s * 1e12);

@@ -662,17 +662,11 @@ static void prepare_end(struct look *l)
     adopt(l->p);
 }
 
-/* Audits execute what is known, so they take their time, and count. */
 static void take_end(struct part *p)
 {
     static const struct look_work work = {prepare_end, NULL, 0};
 
-    if (p->s->audit_share <= 0) {
-        look_add(p->s, &work, p, look_taking_weight(p));
-    } else {
-        adopt(p);
-        p->s->memo.release(p->s->memo.ctx, p->known.entry);
-    }
+    look_add(p->s, &work, p, look_taking_weight(p));
 }
 
 int episode_finish_all(struct sim *s, int64_t horizon)

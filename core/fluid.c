@@ -19,16 +19,21 @@ struct filling {
     double *capacity, *spare, *weight, *full; /* shape: [port_count]; full: 1 or 0 */
 };
 
+void fluid_loads(const struct fluid *f, double *load)
+{
+    for (uint32_t p = 0; p < f->port_count; p++)
+        load[p] = 0;
+    for (uint32_t i = 0; i < f->flow_count; i++)
+        for (uint32_t k = f->path_first[i]; k < f->path_first[i + 1]; k++)
+            load[f->path[k]] += f->rate_bps[i];
+}
+
 /* Ports that are full: they have what their flows have. */
 static void find_capacities(struct filling *x)
 {
     const struct fluid *f = x->f;
 
-    for (uint32_t p = 0; p < f->port_count; p++)
-        x->weight[p] = 0;
-    for (uint32_t i = 0; i < f->flow_count; i++)
-        for (uint32_t k = f->path_first[i]; k < f->path_first[i + 1]; k++)
-            x->weight[f->path[k]] += f->rate_bps[i];
+    fluid_loads(f, x->weight);
     for (uint32_t p = 0; p < f->port_count; p++) {
         x->full[p] = x->weight[p] >= FULL_SHARE * f->room_bps[p];
         x->capacity[p] = x->full[p] != 0 ? x->weight[p] : f->room_bps[p];

@@ -23,6 +23,9 @@ static inline uint32_t fluid_scratch(const struct fluid *f)
     return f->flow_count + 4 * f->port_count;
 }
 
+/* fluid_loads - what the flows of each port have in all [bit/s]. @load: shape [port_count] */
+void fluid_loads(const struct fluid *f, double *load);
+
 /*
  * fluid_run - for @max_s, INFINITY: until all have ended.
  * @left_bytes: shape: [flow_count], in and out; 0 or less: has ended

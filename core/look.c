@@ -79,11 +79,12 @@ struct look *look_add(struct sim *s, const struct look_work *w, struct part *p, 
     return l;
 }
 
+/* Audits execute what is being taken, and count for all: they stay with the coordinator. */
 static int is_shared(const struct sim *s)
 {
     uint64_t weight = 0;
 
-    if (!s->pool || s->look_count < 2 || s->audit_share > 0) /* audits count for all */
+    if (!s->pool || s->look_count < 2 || s->audit_share > 0)
         return 0;
     for (uint32_t i = 0; i < s->look_count; i++)
         weight += s->look[i].task.weight;

@@ -3,8 +3,9 @@
  *
  * A partition that is frozen, or that waits for the end of an episode that is known, does nothing
  * until an instant that is known too: it sleeps, in a heap by that instant, and no loop of a round
- * passes over it. One that follows another has no instant of its own: whoever it follows wakes it.
- * All others are awake. So a round costs what it changes, however many partitions there are.
+ * passes over it. One that follows another has no instant of its own, unless it is only like that
+ * one: whoever it follows wakes it. All others are awake. So a round costs what it changes, however
+ * many partitions there are.
  *
  * A partition falls asleep when the horizon is looked for, and wakes when its instant is reached or
  * a control event touches it. Threading: the coordinator.
@@ -91,7 +92,7 @@ int sleep_until(const struct part *p, int64_t *due)
     return 1;
 }
 
-static void stop_watching(struct sim *s, struct part *p)
+static void leave_awake(struct sim *s, struct part *p)
 {
     const uint32_t last = s->awake[--s->awake_count];
 
@@ -110,7 +111,7 @@ void sleep_all(struct sim *s)
             i++;
             continue;
         }
-        stop_watching(s, p);
+        leave_awake(s, p);
         if (due != TIME_NEVER)
             heap_push(s, p, due);
     }
@@ -145,7 +146,7 @@ void sleep_end(struct part *p)
     struct sim *s = p->s;
 
     if (p->awake_index != ROW_NONE)
-        stop_watching(s, p);
+        leave_awake(s, p);
     if (s->sleep_row[p->id] != ROW_NONE)
         heap_remove(s, p);
 }

@@ -50,7 +50,7 @@ struct stage {
     uint8_t made_count;          /* degrees whose keys are there, the lower ones first */
     uint8_t is_known[LENS_KEYS]; /* there is an entry, but not for flows as short as these */
     enum lens_sizes sizes;       /* of the entry that is waited for */
-    int64_t bound;               /* global: nothing completes before */
+    int64_t bound;               /* global: as a follower it completes nothing before */
     uint64_t state_hash;         /* of all of the state at the beginning */
     uint8_t is_twin;             /* of the leader that it follows */
     uint64_t *outcome, *outcome_by_kind; /* where the look-up was counted */

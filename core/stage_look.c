@@ -47,26 +47,6 @@ static int64_t sending_bound(const struct part *p)
     return episode__begin_of(p) + least;
 }
 
-/* What the flows have to send after the stage takes its time at line rate. */
-static int64_t bound_of(const struct part *p, const struct stage_value *v, enum lens_sizes sizes,
-                        int64_t wake)
-{
-    const struct stage *g = p->stage;
-    const struct lens_key *k = &g->look.key[g->slot[sizes]];
-    const struct stage_flow *f = stage__flows_of(v);
-    int64_t first = TIME_NEVER;
-
-    if (v->note_count)
-        return wake;
-    for (uint32_t i = 0; i < v->flow_count; i++) {
-        const struct lens_flow *o = &g->look.flow[k->flow[i]];
-        const int64_t ps = wake + least_ps(p, o->id, o->left_bytes - f[i].sent_bytes);
-
-        first = ps < first ? ps : first;
-    }
-    return first;
-}
-
 /* Waits for what @v says, if the partition can take it. */
 int stage__accept(struct part *p, const struct memo_value *known, enum lens_sizes sizes)
 {
@@ -82,7 +62,6 @@ int stage__accept(struct part *p, const struct memo_value *known, enum lens_size
     p->episode_state = EPISODE_REPLAYS;
     g->sizes = sizes;
     p->wake = stage__base_of(p) + v->end_ps;
-    g->bound = bound_of(p, v, sizes, p->wake);
     return 1;
 }
 
