@@ -85,21 +85,21 @@ static double outcome_of(const struct flow_result *r, int is_slowdown)
 static void group_outcomes(const struct sim *s, int is_slowdown, double *values,
                            uint64_t first[SIZE_CLASS_COUNT + 1])
 {
+    const uint32_t flow_count = sim_flow_count(s);
     uint64_t at[SIZE_CLASS_COUNT] = {0};
-    uint32_t done_count;
-    const uint32_t *done = sim_completions(s, &done_count);
 
-    for (uint32_t i = 0; i < done_count; i++)
-        at[size_class_of(sim_flow_spec(s, done[i])->bytes)]++;
+    for (uint32_t i = 0; i < flow_count; i++)
+        at[size_class_of(sim_flow_spec(s, i)->bytes)] += sim_flow_result(s, i)->state == FLOW_DONE;
     first[0] = 0;
     for (uint32_t c = 0; c < SIZE_CLASS_COUNT; c++) {
         first[c + 1] = first[c] + at[c];
         at[c] = first[c];
     }
-    for (uint32_t i = 0; i < done_count; i++) {
-        const uint32_t c = size_class_of(sim_flow_spec(s, done[i])->bytes);
+    for (uint32_t i = 0; i < flow_count; i++) {
+        const struct flow_result *r = sim_flow_result(s, i);
 
-        values[at[c]++] = outcome_of(sim_flow_result(s, done[i]), is_slowdown);
+        if (r->state == FLOW_DONE)
+            values[at[size_class_of(sim_flow_spec(s, i)->bytes)]++] = outcome_of(r, is_slowdown);
     }
 }
 

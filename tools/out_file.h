@@ -18,6 +18,7 @@ struct out_file {
     char path[OUT_PATH_MAX];
     char key[64]; /* option or configuration key that asked for it */
     FILE *f;
+    char *buffer;      /* of f, owned; NULL: stdio's own */
     int64_t cap_bytes; /* 0: unbounded */
     int64_t bytes;     /* written through out_line */
     uint64_t left_out; /* lines that the cap refused */

@@ -75,7 +75,7 @@ static void put_slowdown(struct line *l, int64_t ppm)
 {
     line_integer(l, ppm / 1000000);
     line_char(l, '.');
-    line_digits(l, (uint64_t)(ppm % 1000000), 10, 6);
+    line_decimal(l, (uint64_t)(ppm % 1000000), 6);
 }
 
 /* FCT and slowdown of an unfinished flow are empty. */
@@ -112,8 +112,9 @@ void output_fct_csv(struct out_file *o, const struct sim *s)
     out_line(o, "%s\n", FCT_CSV_HEADER);
     for (uint32_t i = 0; i < flow_count; i++) {
         put_flow(&l, i, sim_flow_spec(s, i), sim_flow_result(s, i));
-        line_put(&l, o);
+        line_end(&l, o);
     }
+    line_flush(&l, o);
 }
 
 /* The format holds whole ns: to nearest. */
@@ -138,15 +139,16 @@ void output_fct_txt(struct out_file *o, const struct sim *s)
         const struct flow_spec *f = sim_flow_spec(s, done[i]);
         const struct flow_result *r = sim_flow_result(s, done[i]);
 
-        line_digits(&l, hpcc_node_ip(f->src), 16, 8);
+        line_hex(&l, hpcc_node_ip(f->src), 8);
         line_char(&l, ' ');
-        line_digits(&l, hpcc_node_ip(f->dst), 16, 8);
+        line_hex(&l, hpcc_node_ip(f->dst), 8);
         put_word(&l, r->sport);
         put_word(&l, f->dport);
         put_word(&l, f->bytes);
         put_word(&l, round_ns(r->start_ps));
         put_word(&l, round_ns(r->end_ps - r->start_ps));
         put_word(&l, round_ns(r->ideal_ps));
-        line_put(&l, o);
+        line_end(&l, o);
     }
+    line_flush(&l, o);
 }

@@ -11,18 +11,21 @@
 
 /* The numbers, and what divides them into buckets. */
 struct spread {
-    const double *value;
+    double *value;
     size_t count;
+    size_t below;        /* so many others are less than all of these */
     double least, scale; /* scale 0: all are the same */
     size_t in[BUCKETS];  /* how many */
 };
 
-/* The wanted ranks within one bucket; @below: numbers in lower ones. */
+/* Ranks among all numbers, rising, and what is found there. */
 struct wanted {
     const size_t *rank;
     double *out;
-    size_t count, bucket, below;
+    size_t count;
 };
+
+static void find(double *values, size_t count, size_t below, const struct wanted *w);
 
 static int compare(const void *a, const void *b)
 {
@@ -53,57 +56,57 @@ static void measure(struct spread *s)
         s->in[bucket_of(s, s->value[i])]++;
 }
 
-/* Returns 0 on lack of memory. */
-static int find_in_bucket(const struct spread *s, const struct wanted *w)
+/* Those of the bucket come to the front, and are looked into there. */
+static void find_in_bucket(struct spread *s, size_t bucket, const struct wanted *w)
 {
-    const size_t count = s->in[w->bucket];
-    double *taken = malloc(count * sizeof *taken);
-    size_t *inside = malloc(w->count * sizeof *inside), n = 0;
-    const int is_done = taken && inside;
+    size_t inside = 0;
 
-    for (size_t i = 0; is_done && n < count; i++)
-        if (bucket_of(s, s->value[i]) == w->bucket)
-            taken[n++] = s->value[i];
-    for (size_t i = 0; is_done && i < w->count; i++)
-        inside[i] = w->rank[i] - w->below;
-    if (is_done)
-        quantiles_find(taken, count, inside, w->out, w->count);
-    free(taken);
-    free(inside);
-    return is_done;
+    for (size_t i = 0; inside < s->in[bucket]; i++) {
+        const double v = s->value[i];
+
+        if (bucket_of(s, v) != bucket)
+            continue;
+        s->value[i] = s->value[inside];
+        s->value[inside++] = v;
+    }
+    find(s->value, inside, s->below, w);
 }
 
-/* Returns 0 on lack of memory. */
-static int find_by_buckets(const struct spread *s, const size_t *rank, double *out, size_t count)
+static void find_by_buckets(struct spread *s, const struct wanted *w)
 {
-    struct wanted w = {.rank = rank, .out = out};
-    const size_t *end = rank + count;
+    struct wanted here = {w->rank, w->out, 0};
+    const size_t *end = w->rank + w->count;
 
-    for (; w.rank < end; w.below += s->in[w.bucket++]) {
-        for (w.count = 0; w.rank + w.count < end; w.count++)
-            if (w.rank[w.count] >= w.below + s->in[w.bucket])
+    for (size_t b = 0; here.rank < end; s->below += s->in[b++]) {
+        for (here.count = 0; here.rank + here.count < end; here.count++)
+            if (here.rank[here.count] >= s->below + s->in[b])
                 break;
-        if (w.count && !find_in_bucket(s, &w))
-            return 0;
-        w.rank += w.count;
-        w.out += w.count;
+        if (here.count)
+            find_in_bucket(s, b, &here);
+        here.rank += here.count;
+        here.out += here.count;
     }
-    return 1;
+}
+
+static void find(double *values, size_t count, size_t below, const struct wanted *w)
+{
+    struct spread s = {.value = values, .count = count, .below = below};
+
+    if (count < SMALL) {
+        qsort(values, count, sizeof *values, compare);
+        for (size_t i = 0; i < w->count; i++)
+            w->out[i] = values[w->rank[i] - below];
+        return;
+    }
+    measure(&s);
+    for (size_t i = 0; s.scale <= 0 && i < w->count; i++)
+        w->out[i] = s.least;
+    if (s.scale > 0)
+        find_by_buckets(&s, w);
 }
 
 void quantiles_find(double *values, size_t count, const size_t *ranks, double *out,
                     size_t rank_count)
 {
-    struct spread s = {.value = values, .count = count};
-
-    if (count >= SMALL) {
-        measure(&s);
-        for (size_t i = 0; s.scale <= 0 && i < rank_count; i++)
-            out[i] = s.least;
-        if (s.scale <= 0 || find_by_buckets(&s, ranks, out, rank_count))
-            return;
-    }
-    qsort(values, count, sizeof *values, compare);
-    for (size_t i = 0; i < rank_count; i++)
-        out[i] = values[ranks[i]];
+    find(values, count, 0, &(struct wanted){ranks, out, rank_count});
 }
