@@ -32,13 +32,22 @@ static inline void line_text(struct line *l, const char *text)
         line_char(l, *text++);
 }
 
-/* Takes the last @count bytes of @buf. */
-static inline void line_take(struct line *l, const char buf[LINE_NUMBER_BYTES_MAX], uint32_t count)
+/* Room for a number of so many digits, to be filled from its end. */
+static inline char *line_room(struct line *l, uint32_t digits)
 {
-    check(l->count - l->begin + LINE_NUMBER_BYTES_MAX < LINE_BYTES_MAX,
+    check(l->count - l->begin + digits + LINE_NUMBER_BYTES_MAX < LINE_BYTES_MAX,
           "a line of more than %u bytes", LINE_BYTES_MAX);
-    memcpy(&l->text[l->count], &buf[LINE_NUMBER_BYTES_MAX - count], count);
-    l->count += count;
+    l->count += digits;
+    return &l->text[l->count];
+}
+
+static inline uint32_t line_digits_of(uint64_t value)
+{
+    uint32_t digits = 1;
+
+    for (; value >= 10000; value /= 10000)
+        digits += 4;
+    return digits + (value >= 10) + (value >= 100) + (value >= 1000);
 }
 
 /* @value, with leading zeros up to @digits: two digits at a time. */
@@ -48,26 +57,23 @@ static inline void line_decimal(struct line *l, uint64_t value, uint32_t digits)
                                "25262728293031323334353637383940414243444546474849"
                                "50515253545556575859606162636465666768697071727374"
                                "75767778798081828384858687888990919293949596979899";
-    char buf[LINE_NUMBER_BYTES_MAX];
-    uint32_t at = LINE_NUMBER_BYTES_MAX;
+    const uint32_t own = line_digits_of(value);
+    uint32_t left = own < digits ? digits : own;
+    char *at = line_room(l, left);
 
-    for (; value >= 10; value /= 100)
-        memcpy(&buf[at -= 2], &pair[2 * (value % 100)], 2);
-    if (value || at == LINE_NUMBER_BYTES_MAX)
-        buf[--at] = (char)('0' + value);
-    while (LINE_NUMBER_BYTES_MAX - at < digits)
-        buf[--at] = '0';
-    line_take(l, buf, LINE_NUMBER_BYTES_MAX - at);
+    for (; left >= 2; left -= 2, value /= 100)
+        memcpy(at -= 2, &pair[2 * (value % 100)], 2);
+    if (left)
+        at[-1] = (char)('0' + value);
 }
 
 /* @value in hexadecimal, of as many @digits. */
 static inline void line_hex(struct line *l, uint64_t value, uint32_t digits)
 {
-    char buf[LINE_NUMBER_BYTES_MAX];
+    char *at = line_room(l, digits);
 
-    for (uint32_t i = 1; i <= digits; i++, value >>= 4)
-        buf[LINE_NUMBER_BYTES_MAX - i] = "0123456789abcdef"[value & 15];
-    line_take(l, buf, digits);
+    for (; digits; digits--, value >>= 4)
+        *--at = "0123456789abcdef"[value & 15];
 }
 
 /* %u, %d */

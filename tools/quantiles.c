@@ -1,112 +1,106 @@
 /*
- * quantiles.c - by buckets of equal width between the least and the largest number: only those that
- * hold a wanted rank are looked into. Figures of a run repeat a lot, so most end at once.
+ * quantiles.c - by parting the numbers into those below, at and above one of them, and looking on
+ * only where a wanted rank is. Figures of a run repeat a lot, so that most ranks are found at once.
  */
 #include "quantiles.h"
 
-#include <stdlib.h>
+#include "rng.h"
 
-#define BUCKETS 4096u
-#define SMALL 256u
+#define SMALL 16u
 
-/* The numbers, and what divides them into buckets. */
-struct spread {
-    double *value;
-    size_t count;
-    size_t below;        /* so many others are less than all of these */
-    double least, scale; /* scale 0: all are the same */
-    size_t in[BUCKETS];  /* how many */
-};
-
-/* Ranks among all numbers, rising, and what is found there. */
-struct wanted {
-    const size_t *rank;
+/* Numbers between two that are found, and the ranks among all that are wanted of them. */
+struct range {
+    double *value; /* all of them, shape [end] and more */
+    size_t begin, end;
+    const size_t *rank; /* rising */
     double *out;
-    size_t count;
+    size_t rank_count;
 };
 
-static void find(double *values, size_t count, size_t below, const struct wanted *w);
-
-static int compare(const void *a, const void *b)
+static void swap(double *a, double *b)
 {
-    const double x = *(const double *)a, y = *(const double *)b;
+    const double t = *a;
 
-    return (x > y) - (x < y);
+    *a = *b;
+    *b = t;
 }
 
-/* Rises with @v. */
-static size_t bucket_of(const struct spread *s, double v)
+static void sort_few(const struct range *r)
 {
-    const size_t b = (size_t)((v - s->least) * s->scale);
-
-    return b < BUCKETS ? b : BUCKETS - 1;
+    for (size_t i = r->begin + 1; i < r->end; i++)
+        for (size_t k = i; k > r->begin && r->value[k] < r->value[k - 1]; k--)
+            swap(&r->value[k], &r->value[k - 1]);
 }
 
-static void measure(struct spread *s)
+/* One of the middle: the median of five, drawn, so that no order of the numbers is a bad one. */
+static double choose(const struct range *r)
 {
-    double most = s->value[0];
+    enum { DRAWN = 5 };
+    double drawn[DRAWN];
+    const struct range few = {.value = drawn, .end = DRAWN};
 
-    s->least = most;
-    for (size_t i = 1; i < s->count; i++) {
-        s->least = s->value[i] < s->least ? s->value[i] : s->least;
-        most = s->value[i] > most ? s->value[i] : most;
+    for (uint32_t i = 0; i < DRAWN; i++)
+        drawn[i] = r->value[r->begin + rng_u64(r->begin, r->end, i) % (r->end - r->begin)];
+    sort_few(&few);
+    return drawn[DRAWN / 2];
+}
+
+/* Those below @middle come first, those above it last. @first, @last: where the others begin and
+ * end. */
+static void part(const struct range *r, double middle, size_t *first, size_t *last)
+{
+    double *v = r->value;
+    size_t below = r->begin, above = r->end;
+
+    for (size_t i = r->begin; i < above;) {
+        if (v[i] < middle)
+            swap(&v[i++], &v[below++]);
+        else if (v[i] > middle)
+            swap(&v[i], &v[--above]);
+        else
+            i++;
     }
-    s->scale = most > s->least ? (BUCKETS - 1) / (most - s->least) : 0;
-    for (size_t i = 0; i < s->count; i++)
-        s->in[bucket_of(s, s->value[i])]++;
+    *first = below;
+    *last = above;
 }
 
-/* Those of the bucket come to the front, and are looked into there. */
-static void find_in_bucket(struct spread *s, size_t bucket, const struct wanted *w)
+/* How many of the ranks are below @end. */
+static size_t count_below(const struct range *r, size_t end)
 {
-    size_t inside = 0;
+    size_t count = 0;
 
-    for (size_t i = 0; inside < s->in[bucket]; i++) {
-        const double v = s->value[i];
-
-        if (bucket_of(s, v) != bucket)
-            continue;
-        s->value[i] = s->value[inside];
-        s->value[inside++] = v;
-    }
-    find(s->value, inside, s->below, w);
+    while (count < r->rank_count && r->rank[count] < end)
+        count++;
+    return count;
 }
 
-static void find_by_buckets(struct spread *s, const struct wanted *w)
+static void find(struct range r)
 {
-    struct wanted here = {w->rank, w->out, 0};
-    const size_t *end = w->rank + w->count;
+    while (r.rank_count && r.end - r.begin > SMALL) {
+        const double middle = choose(&r);
+        struct range lower = r;
+        size_t first, last, met;
 
-    for (size_t b = 0; here.rank < end; s->below += s->in[b++]) {
-        for (here.count = 0; here.rank + here.count < end; here.count++)
-            if (here.rank[here.count] >= s->below + s->in[b])
-                break;
-        if (here.count)
-            find_in_bucket(s, b, &here);
-        here.rank += here.count;
-        here.out += here.count;
+        part(&r, middle, &first, &last);
+        lower.end = first;
+        lower.rank_count = count_below(&r, first);
+        find(lower);
+        met = count_below(&r, last);
+        for (size_t i = lower.rank_count; i < met; i++)
+            r.out[i] = middle;
+        r.begin = last;
+        r.rank += met;
+        r.out += met;
+        r.rank_count -= met;
     }
-}
-
-static void find(double *values, size_t count, size_t below, const struct wanted *w)
-{
-    struct spread s = {.value = values, .count = count, .below = below};
-
-    if (count < SMALL) {
-        qsort(values, count, sizeof *values, compare);
-        for (size_t i = 0; i < w->count; i++)
-            w->out[i] = values[w->rank[i] - below];
-        return;
-    }
-    measure(&s);
-    for (size_t i = 0; s.scale <= 0 && i < w->count; i++)
-        w->out[i] = s.least;
-    if (s.scale > 0)
-        find_by_buckets(&s, w);
+    if (r.rank_count)
+        sort_few(&r);
+    for (size_t i = 0; i < r.rank_count; i++)
+        r.out[i] = r.value[r.rank[i]];
 }
 
 void quantiles_find(double *values, size_t count, const size_t *ranks, double *out,
                     size_t rank_count)
 {
-    find(values, count, 0, &(struct wanted){ranks, out, rank_count});
+    find((struct range){values, 0, count, ranks, out, rank_count});
 }
