@@ -538,6 +538,11 @@ int audit_hit(struct part *p, int64_t global_ps)
     return 1;
 }
 
+int audit_draws_life(const struct part *p, uint32_t flow)
+{
+    return p->s->audit_share > 0 && audit__is_drawn(p, audit__draw_of(p, &flow, 1, STREAM_HIT));
+}
+
 void audit_hit_end(struct part *p, int is_same)
 {
     struct audit *a = p->audit;

@@ -98,6 +98,8 @@ struct audit_taken {
 int audit_stage(struct part *p, const struct audit_view *v, int64_t until);
 void audit_stage_run(struct part *p, const struct audit_view *v, const struct audit_taken *t);
 void audit_stage_end(struct part *p, const struct audit_view *v);
+/* Is a life that is known, of a flow that is about to start, to be executed? The coordinator. */
+int audit_draws_life(const struct part *p, uint32_t flow);
 /* What they have found one by one; zeroes: nothing. */
 struct audit_hits audit_hits_of(const struct part *p);
 

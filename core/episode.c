@@ -17,6 +17,7 @@
  * depends on timing; and hits are exact, so results are the same with and without.
  */
 #include "episode_int.h"
+#include "life.h"
 #include "look.h"
 #include "scratch.h"
 #include "sim_int.h"
@@ -385,7 +386,7 @@ void episode_begin_all(struct sim *s)
         if (p->episode_state != EPISODE_NEW)
             continue;
         p->episode_state = EPISODE_PLAIN;
-        if (p->run_index == ROW_NONE || !p->is_fresh)
+        if (p->run_index == ROW_NONE || !p->is_fresh || life_must_execute(p))
             continue;
         if (s->memo.lens == MEMO_FCG)
             stage_begin(p);

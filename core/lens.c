@@ -240,6 +240,13 @@ static struct port_colour port_colour(const struct part *p, uint32_t port, enum 
     return c;
 }
 
+void lens_put_port(const struct part *p, uint32_t port, struct bytes *out)
+{
+    const struct port_colour c = port_colour(p, port, LENS_BARE);
+
+    bytes_put(out, &c, sizeof c);
+}
+
 /* ---- the graph ---- */
 
 static void put_colour(struct lens *l, const void *colour, uint32_t colour_bytes)

@@ -96,6 +96,10 @@ int lens_is_same(const struct lens *l, enum lens_sizes a, enum lens_sizes b);
 /* lens_is_short - is @left_bytes little for the flow? */
 int lens_is_short(const struct part *p, uint32_t flow, int64_t left_bytes);
 
+/* lens_put_port - appends what decides how port @port forwards: rate, delay, thresholds; not its
+ * state. */
+void lens_put_port(const struct part *p, uint32_t port, struct bytes *out);
+
 void lens_fini(struct lens *l);
 
 #endif

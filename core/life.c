@@ -3,7 +3,9 @@
  */
 #include "life.h"
 
+#include "audit.h"
 #include "episode_int.h"
+#include "lens.h"
 #include "rng.h"
 #include "sim_int.h"
 #include "units.h"
@@ -26,15 +28,25 @@ struct life_key {
 };
 _Static_assert(sizeof(struct life_key) == 56 + 8 * LIFE_PORTS_MAX, "no hidden padding");
 
+/* What comes of it. */
+struct life_value {
+    int64_t delivered_ps; /* after the start; -1 where nobody asks */
+    struct moved moved;   /* from the start to the completion */
+    struct moved_flow flow;
+    struct moved_port port[LIFE_PORTS_MAX];
+};
+
+/* One that has been seen; or is being observed, see struct part. */
 struct life {
     struct life_key key;
     uint64_t hash;
-    int64_t delivered_ps; /* after the start; -1 where nobody asks */
-    struct moved moved;   /* from the start to the completion */
-    uint64_t draws;
-    struct moved_flow flow;
-    struct moved_port port[LIFE_PORTS_MAX];
+    struct life_value v;
+    struct bytes rows;        /* of audits, v.moved.audit_rows */
+    uint64_t draws, events;   /* of the partition, at the start */
     uint32_t used, disturbed; /* how often */
+    uint8_t is_known;
+    uint8_t is_under_way; /* somebody is observed, who will tell */
+    uint8_t is_check;     /* observed only to be compared with what is known */
 };
 
 /* ---- what is known ---- */
@@ -64,20 +76,36 @@ static int grow(struct sim *s)
     return 1;
 }
 
-/* Without memory for it, it is executed again next time. */
-static void keep(struct sim *s, const struct life *l)
+static struct life *find(const struct sim *s, const struct life_key *k, uint64_t hash)
 {
-    struct life **slot, *copy;
+    return s->life_cap ? *slot_of(s, k, hash) : NULL;
+}
 
-    if (s->life_count == LIVES_MAX || (2 * s->life_count >= s->life_cap && !grow(s)))
-        return;
-    slot = slot_of(s, &l->key, l->hash);
-    copy = *slot ? NULL : malloc(sizeof *copy);
-    if (!copy)
-        return;
-    *copy = *l;
-    *slot = copy;
+/* Its row, made if there is none yet; NULL: there is no memory for it, or there are too many. */
+static struct life *note_seen(struct sim *s, const struct life_key *k, uint64_t hash)
+{
+    struct life *l = find(s, k, hash);
+
+    if (l || s->life_count == LIVES_MAX || (2 * s->life_count >= s->life_cap && !grow(s)))
+        return l;
+    l = calloc(1, sizeof *l);
+    if (!l)
+        return NULL;
+    l->key = *k;
+    l->hash = hash;
+    *slot_of(s, k, hash) = l;
     s->life_count++;
+    return l;
+}
+
+/* @rows: of audits */
+static void know(struct life *l, const struct life_value *v, const void *rows, size_t rows_bytes)
+{
+    l->v = *v;
+    l->is_known = 1;
+    l->used = l->disturbed = 0;
+    if (rows_bytes)
+        bytes_put(&l->rows, rows, rows_bytes);
 }
 
 static uint64_t hash_of(const struct life_key *k)
@@ -93,10 +121,12 @@ static uint64_t hash_of(const struct life_key *k)
 }
 
 /* Where the next flow tends to start on the ports before this one has completed, all would be
- * executed in the end. */
+ * executed in the end, from its start on. */
+#define DISTURBED_SHARE 64u /* one in so many at most */
+
 static int is_worth_it(const struct life *l)
 {
-    return l->disturbed * 16 <= l->used + 16;
+    return l->disturbed * DISTURBED_SHARE <= l->used + DISTURBED_SHARE;
 }
 
 /* ---- the beginning ---- */
@@ -106,15 +136,14 @@ static uint32_t port_at(const struct part *p, uint32_t flow, uint32_t i)
     return p->path[p->tx[flow].path + i];
 }
 
-/* Alone on ports that were idle, and nothing can happen to it by chance. Audits want
- * episodes; and what the fcg lens replays is not exact, so a life that is disturbed could turn out
- * to be over already. */
+/* Alone on ports that were idle, and nothing can happen to it by chance. Audits of the exact lens
+ * want episodes. */
 static int can_be_known(const struct part *p, uint32_t flow)
 {
     const struct sim *s = p->s;
     const struct flow_tx *t = &s->tx[flow];
 
-    return s->memo.lookup && s->memo.lens == MEMO_EXACT && s->audit_share <= 0 &&
+    return s->memo.lookup && (s->memo.lens == MEMO_FCG || s->audit_share <= 0) &&
            p->flow_count == 1 && !p->swtch_count && !p->linger_count && !p->old_count &&
            !calendar_count(&p->cal) && t->path_count == 1 && t->hops <= LIFE_PORTS_MAX &&
            !s->any_loss && !s->cfg.event_count && s->class_count == 2 &&
@@ -145,60 +174,161 @@ static struct life_key key_of(const struct part *p, uint32_t flow)
 }
 
 /* From now on it is watched, to be known if nothing touches it. */
-static void observe(struct part *p, uint32_t flow, const struct life_key *k, uint64_t hash)
+static void observe(struct part *p, uint32_t flow, const struct life_key *k, uint64_t hash,
+                    int is_check)
 {
     struct life *l = p->observed ? p->observed : malloc(sizeof *l);
 
     if (!l)
         return;
     p->observed = l;
-    *l = (struct life){.key = *k, .hash = hash, .delivered_ps = -1, .draws = p->draws};
-    l->moved = episode__counters(p);
+    *l = (struct life){.key = *k,
+                       .hash = hash,
+                       .v = {.delivered_ps = -1, .moved = episode__counters(p)},
+                       .draws = p->draws,
+                       .events = p->events,
+                       .is_check = (uint8_t)is_check};
     for (uint32_t i = 0; i < k->hops; i++) {
         struct port *pt = &p->port[port_at(p, flow, i)];
 
-        l->port[i] = episode__port_counters(pt);
+        l->v.port[i] = episode__port_counters(pt);
         pt->q_max = 0; /* of this life; put back when it is over */
     }
     p->is_observed = 1;
+}
+
+/* What is known is waited for. */
+static void take(struct part *p, uint32_t flow, struct life *known)
+{
+    struct sim *s = p->s;
+    const struct life_value *v = &known->v;
+
+    known->used++;
+    p->life = known;
+    s->nic[s->port[s->tx[flow].port].owner].active++;
+    p->has_delivered = v->delivered_ps < 0;
+    p->wake = p->now + p->offset + (p->has_delivered ? v->moved.global_ps : v->delivered_ps);
+    p->episode_state = EPISODE_LIVES;
+}
+
+/* With the exact lens whoever is observed may take episodes from the memo. */
+static int begin_exact(struct part *p, uint32_t flow, const struct life_key *k, uint64_t hash)
+{
+    struct life *known = find(p->s, k, hash);
+
+    if (!known)
+        observe(p, flow, k, hash, 0);
+    if (!known || !is_worth_it(known))
+        return 0;
+    take(p, flow, known);
+    return 1;
+}
+
+/* The table and its file have the kinds of ports where a row has their numbers in this run. */
+static uint64_t stored_key(const struct part *p, uint32_t flow, const struct life_key *k)
+{
+    static const uint32_t tag[] = {0, UINT32_C(0x6c696665)}; /* no graph has 0 vertices */
+    struct bytes *key = &p->s->memo_key;
+    struct life_key plain = *k;
+
+    for (uint32_t i = 0; i < k->hops; i++)
+        plain.port[i].kind = 0;
+    key->count = 0;
+    bytes_put(key, tag, sizeof tag);
+    bytes_put(key, &plain, sizeof plain);
+    for (uint32_t i = 0; i < k->hops; i++)
+        lens_put_port(p, port_at(p, flow, i), key);
+    return p->s->memo.hash(key->at, key->count);
+}
+
+/* Has an earlier run, or another one, kept it? */
+static void recall(struct part *p, uint32_t flow, struct life *l)
+{
+    const uint64_t hash = stored_key(p, flow, &l->key);
+    const struct memo_value known = episode__find(p->s, hash, &p->s->memo_key);
+    const struct life_value *v = known.bytes;
+
+    if (!known.entry)
+        return;
+    know(l, v, v + 1, known.count - sizeof *v);
+}
+
+/*
+ * With the fcg lens a stage from the memo is not exact, and a life that is disturbed, and is then
+ * executed up to there, could turn out to be over already. So whoever is observed looks nothing up
+ * (life_must_execute): one at a time, and only if such a flow has been before, for the others do
+ * better by looking up. What is known is exact then, under this lens too.
+ */
+static int begin_fcg(struct part *p, uint32_t flow, const struct life_key *k, uint64_t hash)
+{
+    struct life *l = note_seen(p->s, k, hash);
+
+    if (!l)
+        return 0;
+    if (!l->is_known && !l->used)
+        recall(p, flow, l);
+    if (l->is_known && is_worth_it(l)) {
+        if (!audit_draws_life(p, flow)) {
+            take(p, flow, l);
+            return 1;
+        }
+        observe(p, flow, k, hash, 1);
+    } else if (!l->is_known && l->used++ && !l->is_under_way && is_worth_it(l)) {
+        observe(p, flow, k, hash, 0);
+        l->is_under_way = p->is_observed;
+    }
+    return 0;
+}
+
+/* An episode that was known: up to the delivery, or from there on. */
+static void count_hit(struct sim *s)
+{
+    s->memo_lookups++;
+    s->memo_hits++;
 }
 
 int life_begin(struct part *p, uint32_t flow)
 {
     struct sim *s = p->s;
     struct life_key k;
-    struct life *known;
-    uint64_t hash;
+    int is_taken;
 
     if (!can_be_known(p, flow))
         return 0;
     k = key_of(p, flow);
-    hash = hash_of(&k);
-    known = s->life_cap ? *slot_of(s, &k, hash) : NULL;
-    if (!known)
-        observe(p, flow, &k, hash);
-    if (!known || !is_worth_it(known))
-        return 0;
-    known->used++;
-    p->life = known;
-    s->nic[s->port[s->tx[flow].port].owner].active++;
-    p->has_delivered = known->delivered_ps < 0;
-    p->wake =
-        p->now + p->offset + (p->has_delivered ? known->moved.global_ps : known->delivered_ps);
-    p->episode_state = EPISODE_LIVES;
-    s->memo_lookups++;
-    s->memo_hits++;
-    return 1;
+    is_taken = s->memo.lens == MEMO_FCG ? begin_fcg(p, flow, &k, hash_of(&k))
+                                        : begin_exact(p, flow, &k, hash_of(&k));
+    if (is_taken || (p->is_observed && p->observed->is_check))
+        count_hit(s);
+    return is_taken;
+}
+
+int life_must_execute(const struct part *p)
+{
+    return p->is_observed && p->s->memo.lens == MEMO_FCG;
 }
 
 /* ---- disturbance ---- */
+
+/* Somebody else may be observed. */
+static void let_others(struct part *p, int has_failed)
+{
+    struct life *l =
+        p->observed->is_check ? NULL : find(p->s, &p->observed->key, p->observed->hash);
+
+    if (!l)
+        return;
+    l->is_under_way = 0;
+    l->disturbed += (uint32_t)has_failed;
+}
 
 /* The largest queues of the ports before it began are put back. */
 static void stop_observing(struct part *p, uint32_t flow)
 {
     p->is_observed = 0;
+    let_others(p, 1);
     for (uint32_t i = 0; i < p->observed->key.hops; i++)
-        episode__raise_q_max(&p->port[port_at(p, flow, i)], p->observed->port[i].q_max);
+        episode__raise_q_max(&p->port[port_at(p, flow, i)], p->observed->v.port[i].q_max);
 }
 
 /* Executes up to @global_ps; what is noted on the way has been taken long ago. */
@@ -222,8 +352,8 @@ static void be_born(struct part *p, int64_t global_ps)
     check(!nic_add_flow(p, nic, flow), "out of memory for flow %u", flow);
     sender_start(p, flow);
     p->is_fresh = 1;
-    if (p->has_delivered && p->life->delivered_ps >= 0) {
-        run_to(p, start_ps + p->life->delivered_ps);
+    if (p->has_delivered && p->life->v.delivered_ps >= 0) {
+        run_to(p, start_ps + p->life->v.delivered_ps);
         freeze_end_episode(p);
         p->is_fresh = 1;
     }
@@ -247,6 +377,8 @@ void life_disturb(struct part *p, int64_t global_ps)
 
 int life_note_delivered(struct part *p, const struct part_note *n)
 {
+    if (p->episode_state == EPISODE_LIVES || (p->is_observed && p->observed->is_check))
+        count_hit(p->s);
     if (p->episode_state == EPISODE_LIVES)
         return 1;
     if (!p->is_observed)
@@ -254,61 +386,129 @@ int life_note_delivered(struct part *p, const struct part_note *n)
     p->is_observed = 0; /* its own delivery is part of it */
     part_at_control(p);
     p->is_observed = 1;
-    p->observed->delivered_ps = n->time - p->observed->moved.global_ps;
+    p->observed->v.delivered_ps = n->time - p->observed->v.moved.global_ps;
     return 1;
 }
 
 /* What a flow alone does not have, and what may be another time otherwise. */
 static int is_unlike(const struct part *p, const struct life *l)
 {
-    const struct moved *m = &l->moved;
+    const struct moved *m = &l->v.moved;
 
     return m->nack_packets || m->marks || m->timeouts || m->retx_packets || p->draws != l->draws;
 }
 
-void life_note_completed(struct part *p, const struct part_note *n)
+/* What has come of the observed one, and the ports as before. */
+static void measure(struct part *p, uint32_t flow)
 {
     struct life *l = p->observed;
-    const struct flow_tx *t = &p->tx[n->flow];
-    const struct moved now = episode__counters(p);
+    const struct flow_tx *t = &p->tx[flow];
+    const struct moved was = l->v.moved;
+    struct moved now;
+
+    freeze_end_stretch(p, 1); /* audits are part of the value */
+    now = episode__counters(p);
+    l->v.moved = episode__since(&now, &was);
+    l->v.flow = (struct moved_flow){t->base, t->cnps};
+    for (uint32_t i = 0; i < l->key.hops; i++) {
+        struct port *pt = &p->port[port_at(p, flow, i)];
+        const struct moved_port before = l->v.port[i];
+
+        l->v.port[i] = episode__port_since(pt, &before);
+        episode__raise_q_max(pt, before.q_max);
+    }
+}
+
+/* ... is known from now on. */
+static void tell(struct part *p, uint32_t flow)
+{
+    struct sim *s = p->s;
+    const struct life *l = p->observed;
+    struct bytes *value = &s->memo_value;
+    struct memo_value v;
+    struct life *row;
+    uint64_t hash;
+
+    value->count = 0;
+    bytes_put(value, &l->v, sizeof l->v);
+    audit_save_rows(p, audit_row_count(p) - l->v.moved.audit_rows, value);
+    row = note_seen(s, &l->key, l->hash); /* without memory, it is executed again next time */
+    if (row && !row->is_known)
+        know(row, &l->v, (const uint8_t *)value->at + sizeof l->v, value->count - sizeof l->v);
+    if (s->memo.lens != MEMO_FCG)
+        return;
+    hash = stored_key(p, flow, &l->key);
+    v = s->memo.insert(s->memo.ctx, hash, s->memo_key.at, s->memo_key.count, value->at,
+                       value->count);
+    if (v.entry)
+        s->memo.release(s->memo.ctx, v.entry);
+}
+
+/* What audits have found, and sums of floats, may be another time otherwise. */
+static void forget_own(struct life_value *v)
+{
+    v->moved.audited = (struct audit_sums){.skips = 0};
+    v->moved.audit_rows = 0;
+    v->moved.skipped_flow_s = 0;
+}
+
+/* ... has been executed for an audit: as if what is known had been taken. */
+static void compare(struct part *p)
+{
+    const struct life *known = find(p->s, &p->observed->key, p->observed->hash);
+    struct life_value a = p->observed->v, b = known->v;
+    const uint64_t events = p->events - p->observed->events;
+
+    p->packet_hops -= a.moved.packet_hops;
+    p->replayed_hops += a.moved.packet_hops;
+    p->events -= events;
+    p->mark -= events;
+    p->audited.events += events;
+    forget_own(&a);
+    forget_own(&b);
+    p->s->audit_hits++;
+    p->s->audit_hits_wrong += memcmp(&a, &b, sizeof a) != 0;
+}
+
+void life_note_completed(struct part *p, const struct part_note *n)
+{
+    int is_good;
 
     if (!p->is_observed)
         return;
     p->is_observed = 0;
-    l->moved = episode__since(&now, &l->moved);
-    l->flow = (struct moved_flow){t->base, t->cnps};
-    for (uint32_t i = 0; i < l->key.hops; i++) {
-        struct port *pt = &p->port[port_at(p, n->flow, i)];
-        const struct moved_port was = l->port[i];
-
-        l->port[i] = episode__port_since(pt, &was);
-        episode__raise_q_max(pt, was.q_max);
-    }
-    if (!is_unlike(p, l) && p->now + p->offset == n->time)
-        keep(p->s, l);
+    measure(p, n->flow);
+    is_good = !is_unlike(p, p->observed) && p->now + p->offset == n->time;
+    let_others(p, !is_good);
+    if (p->observed->is_check)
+        compare(p);
+    else if (is_good)
+        tell(p, n->flow);
 }
 
 /* The flow and its partition are what they would be at the completion. */
 static void end(struct part *p, uint32_t flow)
 {
     const struct life *l = p->life;
+    const struct moved *m = &l->v.moved;
     struct flow_tx *t = &p->tx[flow];
     struct flow_rx *r = &p->rx[flow];
 
     p->episode_state = EPISODE_PLAIN;
     p->is_fresh = 0;
-    episode__move_counters(p, &l->moved);
+    episode__move_counters(p, m);
+    audit_take_rows(p, l->rows.at, m->audit_rows);
     for (uint32_t i = 0; i < l->key.hops; i++)
-        episode__add_port(&p->port[port_at(p, flow, i)], &l->port[i]);
-    t->base = l->flow.base;
-    t->size -= l->flow.base;
+        episode__add_port(&p->port[port_at(p, flow, i)], &l->v.port[i]);
+    t->base = l->v.flow.base;
+    t->size -= l->v.flow.base;
     t->snd_nxt = t->snd_una = t->snd_max = t->size;
-    t->cnps = l->flow.cnps;
+    t->cnps = l->v.flow.cnps;
     t->active = 0;
     r->size = r->expected = t->size;
     r->delivered = 1;
-    p->now += l->moved.local_ps;
-    p->offset += l->moved.global_ps - l->moved.local_ps;
+    p->now += m->local_ps;
+    p->offset += m->global_ps - m->local_ps;
     p->executed = p->now;
     p->running--;
 }
@@ -321,7 +521,7 @@ void life_step(struct part *p)
     if (p->has_delivered)
         end(p, n.flow);
     else
-        p->wake += p->life->moved.global_ps - p->life->delivered_ps;
+        p->wake += p->life->v.moved.global_ps - p->life->v.delivered_ps;
     p->has_delivered = 1;
     part_put_note(p, &n);
 }
@@ -333,7 +533,10 @@ void life_fini_part(struct part *p)
 
 void life_fini(struct sim *s)
 {
-    for (uint32_t i = 0; i < s->life_cap; i++)
+    for (uint32_t i = 0; i < s->life_cap; i++) {
+        if (s->life[i])
+            bytes_fini(&s->life[i]->rows);
         free(s->life[i]);
+    }
     free(s->life);
 }

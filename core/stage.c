@@ -24,6 +24,7 @@
  * partitions is decided in the order of the list of partitions, by the coordinator: the same for
  * any number of threads.
  */
+#include "life.h"
 #include "look.h"
 #include "stage_int.h"
 
@@ -367,6 +368,8 @@ int stage_finish_all(struct sim *s, int64_t horizon)
             episode__unfollow(p);
             go_alone(p, 0);
         }
+        if (p->episode_state == EPISODE_LIVES && p->wake <= horizon)
+            life_step(p);
         if (is_over(p, horizon))
             add_end(p, &ends);
     }
