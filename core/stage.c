@@ -142,11 +142,21 @@ static enum lens_sizes choose_sizes(const struct part *p)
     return sizes;
 }
 
+/* The base of an end moves with the beginning, by whole ns where there is INT: a shorter stage
+ * could end before it begins. Where flows end together but for some ps, all of them are that short.
+ */
+static int64_t least_stage_ps(const struct part *p)
+{
+    return p->int_rec ? STAGE_PS_MIN : 1;
+}
+
 /* All notes are of the last instant, or it is no stage that others could take. */
 int stage__is_whole(const struct part *p)
 {
-    if (p->stage->awaits_thaw || p->now - p->stage->base < STAGE_PS_MIN ||
-        p->now - p->stage->at.local_ps < STAGE_PS_MIN)
+    const int64_t least = least_stage_ps(p);
+
+    if (p->stage->awaits_thaw || p->now - p->stage->base < least ||
+        p->now - p->stage->at.local_ps < least)
         return 0;
     return episode__ends_at_notes(p) && (p->note_count || p->stage_over);
 }
