@@ -286,7 +286,7 @@ static void advance(struct sim *s, int64_t horizon, int all)
         p->stops_idle = (uint8_t)!all;
         if (!all && !p->running)
             continue;
-        if (episode_waits(p))
+        if (episode_waits(p) || (s->looks_later && p->episode_state == EPISODE_NEW))
             continue;
         p->from = p->executed;
         p->executed = p->limit;
@@ -459,9 +459,27 @@ static struct horizon find_horizon(struct sim *s, int64_t end)
     return h;
 }
 
+/* More control events of the instant that all has reached, such as starts that follow from
+ * completions at once: what has begun now may be over before it has lasted. */
+static int is_amid_controls(struct sim *s, int64_t end)
+{
+    const struct control *c = control_peek(s);
+
+    if (!c || !s->part.reacts || c->time > s->reached || c->time > end)
+        return 0;
+    for (uint32_t i = 0; i < s->fresh_count; i++) {
+        const struct part *p = s->parts[s->fresh[i]];
+
+        if (p->episode_state == EPISODE_NEW && p->executed < s->reached - p->offset)
+            return 0; /* it lags behind, and goes on first */
+    }
+    return 1;
+}
+
 static struct horizon begin_round(struct sim *s, int64_t end)
 {
-    if (s->memo.lookup)
+    s->looks_later = s->memo.lookup && s->memo.lens == MEMO_FCG && is_amid_controls(s, end);
+    if (s->memo.lookup && !s->looks_later)
         episode_begin_all(s);
     sleep_all(s);
     return find_horizon(s, end);
@@ -476,6 +494,7 @@ static int one_round(struct sim *s, int64_t end)
     int noted, rc, all_there = 1;
 
     advance(s, h.time, goes_on);
+    s->looks_later = 0;
     if (s->memo.lookup)
         all_there = episode_finish_all(s, h.time);
     if (s->interrupted)

@@ -475,7 +475,8 @@ struct sim {
     uint64_t audit_hits, audit_hits_wrong;
     uint32_t *fresh; /* shape: [fresh_count], partitions in EPISODE_NEW, and others */
     uint32_t fresh_count, fresh_cap;
-    uint32_t *leader; /* open addressing, partitions by the hash of their key; 0: free */
+    uint8_t looks_later; /* in this round they wait for more control events of the instant */
+    uint32_t *leader;    /* open addressing, partitions by the hash of their key; 0: free */
     uint32_t leader_count, leader_cap;
     struct bytes memo_key, memo_value; /* scratch of the coordinator */
     struct look *look;                 /* look.h; shape: [LOOK_MAX], NULL: not needed yet */
