@@ -103,6 +103,7 @@ void lens_look(struct lens *l, struct part *p, uint8_t kind, uint8_t step, int a
     l->kind = kind;
     l->step = step;
     l->is_watched = p->is_fresh || p->is_watched;
+    l->has_graph = 0;
     l->flow_count = m.flow_count;
     l->port_count = m.port_count;
     memcpy(l->port, m.port, m.port_count * sizeof *l->port);
@@ -176,37 +177,41 @@ static uint16_t last_bin(const struct part *p, const struct flow_tx *t)
     return (uint16_t)(1 + ago * LENS_LAST_STEPS / t->base_rtt_ps);
 }
 
-static struct flow_colour flow_colour(const struct lens *l, const struct part *p, uint32_t number,
-                                      enum lens_sizes sizes)
+static void say_size(const struct lens *l, uint32_t number, enum lens_sizes sizes,
+                     struct flow_colour *c)
+{
+    c->is_sized = (uint8_t)lens_is_sized(l, sizes, number);
+    c->left_bytes = c->is_sized ? l->flow[number].left_bytes : 0;
+}
+
+static void make_flow_colour(const struct lens *l, const struct part *p, uint32_t number,
+                             enum lens_sizes sizes, struct flow_colour *c)
 {
     const struct sim *s = p->s;
     const struct lens_flow *f = &l->flow[number];
     const struct flow_tx *t = &p->tx[f->id];
-    const int is_sized = lens_is_sized(l, sizes, number);
-    struct flow_colour c = {.max_rate_bps = t->max_rate_bps,
-                            .base_rtt_ps = t->base_rtt_ps,
-                            .win_max = t->win_max,
-                            .bypass_ps = ack_is_beside(s->cfg.ack) ? t->bypass_ps : 0,
-                            .left_bytes = is_sized ? f->left_bytes : 0,
-                            .path_count = t->path_count,
-                            .hops = t->hops,
-                            .kind = (uint8_t)(1 + l->kind + (l->is_watched ? 0 : 8)),
-                            .step = l->step,
-                            .cls = t->cls,
-                            .is_sized = (uint8_t)is_sized};
 
+    *c = (struct flow_colour){.max_rate_bps = t->max_rate_bps,
+                              .base_rtt_ps = t->base_rtt_ps,
+                              .win_max = t->win_max,
+                              .bypass_ps = ack_is_beside(s->cfg.ack) ? t->bypass_ps : 0,
+                              .path_count = t->path_count,
+                              .hops = t->hops,
+                              .kind = (uint8_t)(1 + l->kind + (l->is_watched ? 0 : 8)),
+                              .step = l->step,
+                              .cls = t->cls};
+    say_size(l, number, sizes, c);
     if (sizes == LENS_BARE)
-        return c;
-    c.rate = lens_share_bin(t->rate_bps, t->max_rate_bps, LENS_RATE_BITS);
-    c.flight = flight_bin(p, t);
-    c.received = received_bin(p, f->id);
-    c.last = last_bin(p, t);
-    c.win = t->win == t->win_max ? 0 : lens_bin((uint64_t)t->win, LENS_FLIGHT_BITS);
-    c.active = t->active;
-    c.delivered = p->rx[f->id].delivered;
+        return;
+    c->rate = lens_share_bin(t->rate_bps, t->max_rate_bps, LENS_RATE_BITS);
+    c->flight = flight_bin(p, t);
+    c->received = received_bin(p, f->id);
+    c->last = last_bin(p, t);
+    c->win = t->win == t->win_max ? 0 : lens_bin((uint64_t)t->win, LENS_FLIGHT_BITS);
+    c->active = t->active;
+    c->delivered = p->rx[f->id].delivered;
     if (s->cc->coarse)
-        s->cc->coarse(t, cc_state_of(s, f->id), c.cc);
-    return c;
+        s->cc->coarse(t, cc_state_of(s, f->id), c->cc);
 }
 
 struct port_colour {
@@ -249,12 +254,13 @@ void lens_put_port(const struct part *p, uint32_t port, struct bytes *out)
 
 /* ---- the graph ---- */
 
-static void put_colour(struct lens *l, const void *colour, uint32_t colour_bytes)
+/* Room for one. */
+static void *add_colour(struct lens *l, uint32_t colour_bytes)
 {
-    const struct memo_colour c = {(uint32_t)l->bytes.count, colour_bytes};
+    struct memo_colour *c = bytes_room(&l->colour, sizeof *c);
 
-    bytes_put(&l->bytes, colour, colour_bytes);
-    bytes_put(&l->colour, &c, sizeof c);
+    *c = (struct memo_colour){(uint32_t)l->bytes.count, colour_bytes};
+    return bytes_room(&l->bytes, colour_bytes);
 }
 
 /* Packets on their way say which of the flow's ways, so ways are not interchangeable. */
@@ -262,10 +268,9 @@ static void put_way(struct lens *l, const struct part *p, uint32_t flow, uint32_
                     uint32_t label)
 {
     for (; p->path[row] != PATH_END; row++, label++) {
-        const struct memo_edge e = {flow, l->flow_count + p->scratch->mark[p->path[row]] - 1,
-                                    label};
+        struct memo_edge *e = bytes_room(&l->edge, sizeof *e);
 
-        bytes_put(&l->edge, &e, sizeof e);
+        *e = (struct memo_edge){flow, l->flow_count + p->scratch->mark[p->path[row]] - 1, label};
     }
 }
 
@@ -295,24 +300,32 @@ static int has_long_ways(const struct lens *l, const struct part *p)
     return 0;
 }
 
+/* Degrees differ in what they say of sizes alone. */
+static void resize_graph(struct lens *l, enum lens_sizes sizes)
+{
+    struct flow_colour *c = (struct flow_colour *)(void *)l->bytes.at;
+
+    for (uint32_t i = 0; i < l->flow_count; i++)
+        say_size(l, i, sizes, &c[i]);
+}
+
 static void make_graph(struct lens *l, struct part *p, enum lens_sizes sizes)
 {
     l->bytes.count = l->colour.count = l->edge.count = 0;
     for (uint32_t i = 0; i < l->port_count; i++)
         p->scratch->mark[l->port[i]] = i + 1;
     for (uint32_t i = 0; i < l->flow_count; i++) {
-        const struct flow_colour c = flow_colour(l, p, i, sizes);
-
-        put_colour(l, &c, sizeof c);
+        make_flow_colour(l, p, i, sizes, add_colour(l, sizeof(struct flow_colour)));
         put_ways(l, p, i);
     }
     for (uint32_t i = 0; i < l->port_count; i++) {
-        const struct port_colour c = port_colour(p, l->port[i], sizes);
+        struct port_colour *c = add_colour(l, sizeof *c);
 
-        put_colour(l, &c, sizeof c);
+        *c = port_colour(p, l->port[i], sizes);
     }
     for (uint32_t i = 0; i < l->port_count; i++)
         p->scratch->mark[l->port[i]] = 0;
+    l->has_graph = sizes != LENS_BARE;
 }
 
 /* ---- keys ---- */
@@ -358,7 +371,10 @@ int lens_make(struct lens *l, struct part *p, enum lens_sizes sizes)
 
     if (has_long_ways(l, p))
         return 0;
-    make_graph(l, p, sizes);
+    if (l->has_graph && sizes != LENS_BARE)
+        resize_graph(l, sizes);
+    else
+        make_graph(l, p, sizes);
     g = (struct memo_graph){l->bytes.at, (const struct memo_colour *)l->colour.at,
                             (const struct memo_edge *)l->edge.at, l->flow_count + l->port_count,
                             (uint32_t)(l->edge.count / sizeof(struct memo_edge))};

@@ -68,6 +68,7 @@ struct lens {
     uint32_t flow_count, port_count, flow_cap, port_cap;
     struct lens_key key[LENS_BARE + 1];
     uint8_t kind, step, is_watched;   /* is_watched: or will be */
+    uint8_t has_graph;                /* with the states at the look, of some degree */
     struct bytes bytes, colour, edge; /* the graph that is being made */
     struct bytes form;                /* of a partition of one flow */
     uint32_t *order;                  /* shape: [order_cap] */

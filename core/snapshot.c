@@ -17,18 +17,25 @@
 
 /* ---- bytes ---- */
 
-void bytes_put(struct bytes *b, const void *from, size_t count)
+void *bytes_room(struct bytes *b, size_t count)
 {
-    if (b->count + count > b->cap) {
-        const size_t cap = 2 * b->cap + count + 1024;
-        uint8_t *at = realloc(b->at, cap);
+    const size_t at = b->count;
 
-        check(at != NULL, "out of memory for a snapshot of %zu bytes", cap);
-        b->at = at;
+    if (at + count > b->cap) {
+        const size_t cap = 2 * b->cap + count + 1024;
+        uint8_t *more = realloc(b->at, cap);
+
+        check(more != NULL, "out of memory for a snapshot of %zu bytes", cap);
+        b->at = more;
         b->cap = cap;
     }
-    memcpy(b->at + b->count, from, count);
-    b->count += count;
+    b->count = at + count;
+    return b->at + at;
+}
+
+void bytes_put(struct bytes *b, const void *from, size_t count)
+{
+    memcpy(bytes_room(b, count), from, count);
 }
 
 void bytes_fini(struct bytes *b)

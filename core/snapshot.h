@@ -24,6 +24,8 @@ struct bytes {
     size_t count, cap;
 };
 void bytes_put(struct bytes *b, const void *from, size_t count);
+/* Room for @count more, which are there from now on; to be written in place. */
+void *bytes_room(struct bytes *b, size_t count);
 void bytes_fini(struct bytes *b);
 
 /* Where the rows of a partition are while it is saved or restored. Valid until the next one. */
