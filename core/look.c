@@ -73,7 +73,7 @@ struct look *look_add(struct sim *s, const struct look_work *w, struct part *p, 
     l->p = p;
     l->task.weight = weight;
     l->task.worker_id = p->task.worker_id; /* in whose cache it is */
-    l->found = l->done = NULL;
+    l->found = l->done = l->origin = NULL;
     memset(l->hits, 0, sizeof l->hits);
     l->has_look = l->is_declined = 0;
     return l;
@@ -115,6 +115,8 @@ static void hold_all(struct sim *s)
             s->memo.hold(l->found);
         if (l->done)
             s->memo.release(s->memo.ctx, l->done);
+        if (l->origin)
+            s->memo.release(s->memo.ctx, l->origin);
         l->p->task.worker_id = l->task.worker_id;
     }
 }

@@ -33,8 +33,9 @@ struct look {
     alignas(CACHE_LINE) struct pool_task task;
     const struct look_work *work;
     struct part *p;
-    const void *found; /* an entry of the memo that is now needed, NULL: none */
-    const void *done;  /* and one that was held until now */
+    const void *found;  /* an entry of the memo that is now needed, NULL: none */
+    const void *done;   /* and one that was held until now */
+    const void *origin; /* another one; the fcg lens */
     /* the exact lens */
     struct bytes key;     /* of the state, and of the state with names: the first is a part of
                              the second */

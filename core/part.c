@@ -61,7 +61,7 @@ static void end_episode(struct part *p, int64_t global_ps)
     p->episode_state = EPISODE_NEW;
 }
 
-static void part_at(struct part *p, int64_t global_ps)
+static void part_at_as_is(struct part *p, int64_t global_ps)
 {
     if (!p->s->is_serial)
         part_wake(p);
@@ -71,6 +71,20 @@ static void part_at(struct part *p, int64_t global_ps)
     p->ev = (struct event){p->now, p->now, INT64_MAX, UINT32_MAX, UINT32_MAX};
     p->charge_due = 1;
     p->bound = INT64_MIN; /* what happens now may bring completions forward */
+}
+
+static void part_at(struct part *p, int64_t global_ps)
+{
+    stage_forget_origin(p);
+    part_at_as_is(p, global_ps);
+}
+
+void part_at_delivery(struct part *p)
+{
+    if (p->s->now - p->offset == p->now)
+        part_at_as_is(p, p->s->now);
+    else
+        part_at_control(p);
 }
 
 void part_at_control(struct part *p)
@@ -630,6 +644,7 @@ static void drop_old(struct sim *s, struct part *p)
 
 static void part_tidy(struct sim *s, struct part *p)
 {
+    stage_forget_origin(p);
     if (part_next_event(p) <= p->touch_ps - p->offset)
         return; /* it stopped with its last flow and lags behind; it is touched when it runs again
                  */

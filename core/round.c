@@ -482,6 +482,8 @@ static struct horizon begin_round(struct sim *s, int64_t end)
     if (s->memo.lookup && !s->looks_later)
         episode_begin_all(s);
     sleep_all(s);
+    if (s->looks_later)
+        return (struct horizon){control_peek(s)->time, 1, 0};
     return find_horizon(s, end);
 }
 
@@ -530,7 +532,7 @@ static void wake_all(struct sim *s)
     for (uint32_t i = 0; i < s->run_count; i++) {
         struct part *p = s->parts[s->run[i]];
 
-        if (p->frozen_ps || episode_waits(p))
+        if (p->frozen_ps || p->owes_state || episode_waits(p))
             part_at_control(p);
     }
 }

@@ -202,7 +202,7 @@ int sim_set_monitor(struct sim *s, const struct sim_monitor *m)
 static void end_at_delivery(struct part *p, const struct part_note *n)
 {
     if (!life_note_delivered(p, n))
-        part_at_control(p);
+        part_at_delivery(p);
 }
 
 int sim_take_note(struct sim *s, const struct part_note *n)

@@ -346,6 +346,7 @@ void sim_unbuild(struct sim *s)
     free(s->memo_seen);
     bytes_fini(&s->memo_key);
     scratch_destroy(s->scratch, s->worker_count, ports ? (uint32_t)ports - 1 : 0);
+    stage_links_fini(s);
     look_fini(s);
     bytes_fini(&s->memo_value);
     free(s->kind);

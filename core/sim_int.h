@@ -347,6 +347,7 @@ struct part {
 
     /* the fcg lens: stage.c */
     struct stage *stage; /* what it looked up, and remembers as a leader; NULL: nothing yet */
+    uint8_t owes_state;  /* flows and counters are further than the rest, stage_chain.c */
     int64_t pending_at;  /* frozen_at of what freeze_pending_bytes last found out */
 
     /* rounds: round.c */
@@ -478,6 +479,9 @@ struct sim {
     uint8_t looks_later; /* in this round they wait for more control events of the instant */
     uint32_t *leader;    /* open addressing, partitions by the hash of their key; 0: free */
     uint32_t leader_count, leader_cap;
+    struct stage_link *link; /* open addressing, stage_chain.c */
+    uint32_t link_count, link_cap;
+    uint64_t link_bytes;
     struct bytes memo_key, memo_value; /* scratch of the coordinator */
     struct look *look;                 /* look.h; shape: [LOOK_MAX], NULL: not needed yet */
     uint32_t look_count, look_flows;
@@ -736,6 +740,8 @@ static inline struct part *part_of_flow(const struct sim *s, uint32_t flow)
 }
 /* Makes "now" of the partition the present control event. */
 void part_at_control(struct part *p);
+/* A delivery of its own, which changes nothing in it by itself. */
+void part_at_delivery(struct part *p);
 /* A partition without members whose clock starts now. NULL: out of memory. */
 struct part *part_create(struct sim *s);
 /* The larger of two; joins them if they are not the same. NULL stands for none. */
@@ -805,6 +811,10 @@ void episode_begin_all(struct sim *s);
  * replays them takes their end. Returns 0 if a partition stands at the end of a stage before
  * @horizon, and has to go on before anything else happens. */
 int episode_finish_all(struct sim *s, int64_t horizon);
+/* The partition is about to be touched by more than deliveries of its own: what it owes is there.
+ */
+void stage_forget_origin(struct part *p);
+void stage_links_fini(struct sim *s);
 /* A control event at @global_ps ends the episode. */
 void episode_disturb(struct part *p, int64_t global_ps);
 /* Of a partition that waits: nothing happens in it before, global; TIME_NEVER: before its leader

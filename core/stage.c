@@ -123,6 +123,7 @@ void stage_begin(struct part *p)
     static const struct look_work work = {prepare_begin, commit_begin, 0};
 
     if (stage__is_declined(p, 0)) {
+        stage_forget_origin(p);
         p->s->memo_declined++;
         return;
     }
@@ -200,6 +201,18 @@ static void disband(struct part *leader)
     }
 }
 
+struct memo_value stage__insert(struct sim *s, uint64_t hash, const struct bytes *key)
+{
+    const struct bytes *value = &s->memo_value;
+    struct memo_value v =
+        s->memo.insert(s->memo.ctx, hash, key->at, key->count, value->at, value->count);
+
+    if (v.entry || !s->link_count)
+        return v;
+    stage__drop_links(s); /* what they hold may have to go */
+    return s->memo.insert(s->memo.ctx, hash, key->at, key->count, value->at, value->count);
+}
+
 void stage__end_lead(struct part *p, int whole)
 {
     struct sim *s = p->s;
@@ -215,8 +228,7 @@ void stage__end_lead(struct part *p, int whole)
     p->episode_state = EPISODE_PLAIN;
     if (whole) {
         stage__save_value(p, sizes, &s->memo_value);
-        v = s->memo.insert(s->memo.ctx, k->hash, k->key.at, k->key.count, s->memo_value.at,
-                           s->memo_value.count);
+        v = stage__insert(s, k->hash, &k->key);
     }
     stage__restore_q_max(p);
     if (was_listed && v.entry)
@@ -251,7 +263,7 @@ static enum stage_end take_end(struct part *p, int64_t reached)
         freeze_thaw(p);
     stage__audit(p, &p->known, g->sizes, g->look.key[g->slot[g->sizes]].hash);
     stage__map_by(p, g->sizes, &m);
-    stage__adopt_state(p, &m, v);
+    stage__take(p, &m, v);
     dcheck(p->now + p->offset == p->wake, "partition %u: a stage ends at %lld, not %lld", p->id,
            (long long)(p->now + p->offset), (long long)p->wake);
     p->episode_state = EPISODE_PLAIN;
@@ -272,6 +284,11 @@ static int is_over(const struct part *p, int64_t reached)
     return p->episode_state == EPISODE_REPLAYS && p->wake <= reached;
 }
 
+static const void *origin_of(const struct part *p)
+{
+    return p->stage->origin.known.entry;
+}
+
 /* ... and looks on, again and again as long as what it finds is over too. Its worker. What is found
  * and taken at once need not be held. */
 static void prepare_end(struct look *l)
@@ -280,9 +297,11 @@ static void prepare_end(struct look *l)
     const int64_t reached = l->work->horizon;
 
     l->done = p->known.entry;
+    l->origin = origin_of(p);
     for (;;) {
         const enum stage_end end = take_end(p, reached);
 
+        l->found = origin_of(p);
         if (end == STAGE_NOTES)
             return;
         if (episode__is_small(p))
@@ -318,9 +337,13 @@ static void commit_end(struct look *l)
     if (l->has_look)
         stage__commit(p);
     while (is_over(p, reached)) {
-        const void *held = p->known.entry;
+        const void *held = p->known.entry, *origin = origin_of(p);
         const enum stage_end end = take_end(p, reached);
 
+        if (origin_of(p))
+            p->s->memo.hold(origin_of(p));
+        if (origin)
+            p->s->memo.release(p->s->memo.ctx, origin);
         p->s->memo.release(p->s->memo.ctx, held);
         look_on(p, end);
     }
@@ -394,7 +417,11 @@ void stage_fini(struct part *p)
 {
     if (!p->stage)
         return;
+    if (origin_of(p))
+        p->s->memo.release(p->s->memo.ctx, origin_of(p));
     lens_fini(&p->stage->look);
+    free(p->stage->origin.flow);
+    free(p->stage->origin.port);
     free(p->stage->flow_at);
     free(p->stage->port_at);
     free(p->stage);

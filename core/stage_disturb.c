@@ -123,8 +123,7 @@ static void make_beginning(struct part *p, enum lens_sizes sizes, uint64_t hash,
     if (catch_up(p, until_ps, global_ps) && stage__can_be_known_by(p, sizes)) {
         p->now = until_ps - p->offset;
         stage__save_value(p, sizes, &s->memo_value);
-        v = s->memo.insert(s->memo.ctx, hash, s->memo_key.at, s->memo_key.count, s->memo_value.at,
-                           s->memo_value.count);
+        v = stage__insert(s, hash, &s->memo_key);
         if (v.entry)
             s->memo.release(s->memo.ctx, v.entry);
     }

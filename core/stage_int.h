@@ -43,8 +43,20 @@ enum stage_found {
     STAGE_TOO_LARGE /* for a key */
 };
 
+/* The stage that it has taken last, as long as nothing but deliveries of its own has touched it. */
+struct stage_origin {
+    struct memo_value known; /* held; entry NULL: there is none */
+    uint64_t hash;           /* of its key */
+    int64_t base;            /* of its beginning, local */
+    uint32_t *flow, *port;   /* shape: [cap], in the order of its key, numbers in the look */
+    uint32_t cap;
+};
+
 struct stage {
     struct lens look;
+    struct stage_origin origin;
+    uint8_t is_linked;           /* stage_chain.c has found what it waits for */
+    uint8_t is_all_sized;        /* the key that has found it says of all flows what is left */
     uint8_t found;               /* enum stage_found */
     uint8_t slot[LENS_KEYS];     /* which key stands for the degree: the same as for a lower one */
     uint8_t made_count;          /* degrees whose keys are there, the lower ones first */
@@ -112,6 +124,21 @@ void stage__restore_q_max(struct part *p);
 /* What has come of it since then, into @out; and taken over by another partition. */
 void stage__save_value(struct part *p, enum lens_sizes sizes, struct bytes *out);
 void stage__adopt_state(struct part *p, const struct snapshot_map *m, const struct stage_value *v);
+/* The same where flows and counters have it already; the stage began at @base_ps. */
+void stage__adopt_owed(struct part *p, const struct snapshot_map *m, const struct stage_value *v,
+                       int64_t base_ps);
+
+/* ---- stage_chain.c: what always follows on what is known ---- */
+
+/* Takes the end of the stage; or owes the state, if what follows will be known without it. On the
+ * worker: what was held for the origin is to be released, and the new one is to be held. */
+void stage__take(struct part *p, const struct snapshot_map *m, const struct stage_value *v);
+/* Waits for what follows. Returns 0 if that has to be looked up. On the worker. */
+int stage__follow_link(struct part *p);
+/* A look-up has come to something: remembers that. */
+void stage__link(struct part *p);
+/* Nothing follows on anything any more. */
+void stage__drop_links(struct sim *s);
 
 /* ---- stage_audit.c ---- */
 
@@ -134,6 +161,8 @@ void stage__commit(struct part *p);
 const void *stage__found(const struct part *p);
 /* Waits for what @known says, if the partition can take it. */
 int stage__accept(struct part *p, const struct memo_value *known, enum lens_sizes sizes);
+/* ... which it can. */
+void stage__wait_for(struct part *p, const struct memo_value *known, enum lens_sizes sizes);
 /* The next degree's key. Returns 0 if the partition is too large for one. */
 int stage__make_next(struct part *p);
 int stage__has_short(const struct lens *l);
@@ -144,6 +173,8 @@ void stage__count_look(struct part *p, uint64_t *outcome, uint64_t *by_kind, uin
 
 /* ---- stage.c ---- */
 
+/* Inserts s->memo_value. entry NULL: there is no room. */
+struct memo_value stage__insert(struct sim *s, uint64_t hash, const struct bytes *key);
 /* The look is there. @is_listed: others may follow. */
 void stage__lead(struct part *p, int is_listed);
 /* @whole: others can take what came of it */

@@ -47,6 +47,22 @@ static int64_t sending_bound(const struct part *p)
     return episode__begin_of(p) + least;
 }
 
+static int is_all_sized(const struct lens *l, enum lens_sizes sizes)
+{
+    for (uint32_t i = 0; i < l->flow_count; i++)
+        if (!lens_is_sized(l, sizes, i))
+            return 0;
+    return 1;
+}
+
+void stage__wait_for(struct part *p, const struct memo_value *known, enum lens_sizes sizes)
+{
+    p->known = *known;
+    p->episode_state = EPISODE_REPLAYS;
+    p->stage->sizes = sizes;
+    p->wake = stage__base_of(p) + ((const struct stage_value *)known->bytes)->end_ps;
+}
+
 /* Waits for what @v says, if the partition can take it. */
 int stage__accept(struct part *p, const struct memo_value *known, enum lens_sizes sizes)
 {
@@ -58,10 +74,8 @@ int stage__accept(struct part *p, const struct memo_value *known, enum lens_size
           g->look.flow_count, g->look.port_count);
     if (!stage__is_long_enough(p, v, sizes))
         return 0;
-    p->known = *known;
-    p->episode_state = EPISODE_REPLAYS;
-    g->sizes = sizes;
-    p->wake = stage__base_of(p) + v->end_ps;
+    g->is_all_sized = (uint8_t)is_all_sized(&g->look, sizes);
+    stage__wait_for(p, known, sizes);
     return 1;
 }
 
@@ -301,6 +315,10 @@ void stage__prepare(struct part *p, enum stage_kind kind, uint32_t step)
     if (!p->stage)
         p->stage = calloc(1, sizeof *p->stage);
     check(p->stage != NULL, "out of memory for a stage");
+    if (stage__follow_link(p)) {
+        p->stage->found = STAGE_HIT;
+        return;
+    }
     if (p->flow_count == 1 && p->s->watch.create)
         round_left(p);
     lens_look(&p->stage->look, p, (uint8_t)kind, (uint8_t)step, p->frozen_ps > 0);
@@ -333,6 +351,7 @@ void stage__commit(struct part *p)
         hold_found(p);
         note_state(p);
     }
+    stage__link(p);
     if (g->found == STAGE_TOO_LARGE) {
         s->memo_declined++;
         s->memo_missed[SIM_MISS_LARGE]++;

@@ -163,27 +163,28 @@ void stage__save_value(struct part *p, enum lens_sizes sizes, struct bytes *out)
 /* ---- taking one ---- */
 
 /* Positions become those of the leader; what is left is the partition's own. */
-static void adopt_flows(struct part *p, const struct snapshot_map *m, const struct stage_value *v,
+static void adopt_flows(struct part *p, const struct snapshot_map *m, const struct stage_flow *all,
                         const int64_t *left, const struct flow_tx *was)
 {
-    const struct stage_flow *f = stage__flows_of(v);
-
     for (uint32_t i = 0; i < m->flow_count; i++) {
         struct flow_tx *t = &p->tx[m->flow[i]];
+        const struct stage_flow f = all ? all[i] : (struct stage_flow){0};
 
-        t->size = p->rx[m->flow[i]].size = t->snd_una + left[i] - f[i].acked_bytes;
-        t->base = was[i].base + was[i].snd_una + f[i].acked_bytes - t->snd_una;
-        t->retx_bytes = was[i].retx_bytes + f[i].retx_bytes;
-        t->cnps += f[i].cnps;
+        t->size = p->rx[m->flow[i]].size = t->snd_una + left[i] - f.acked_bytes;
+        t->base = was[i].base + was[i].snd_una + f.acked_bytes - t->snd_una;
+        t->retx_bytes = was[i].retx_bytes + f.retx_bytes;
+        t->cnps += f.cnps;
         dcheck(t->snd_max <= t->size, "flow %u: sent %lld of %lld", m->flow[i],
                (long long)t->snd_max, (long long)t->size);
     }
 }
 
-void stage__adopt_state(struct part *p, const struct snapshot_map *m, const struct stage_value *v)
+/* The state at the end of a stage that began at @base. @f: what came of the flows since they were
+ * touched last. */
+static void take_state(struct part *p, const struct snapshot_map *m, const struct stage_value *v,
+                       const struct stage_flow *f, int64_t base)
 {
     const size_t rows = m->flow_count;
-    const int64_t base = episode__base(p, p->now);
     struct flow_tx *was = malloc(rows * sizeof *was);
     int64_t *left = malloc(rows * sizeof *left);
 
@@ -192,10 +193,21 @@ void stage__adopt_state(struct part *p, const struct snapshot_map *m, const stru
         was[i] = p->tx[m->flow[i]];
         left[i] = was[i].size - was[i].snd_una;
     }
-    episode__adopt_ports(p, m, stage__ports_of(v));
-    episode__move_counters(p, &v->moved);
     snapshot_restore(p, m, base, stage__watch_of(v) + v->watch_bytes);
-    adopt_flows(p, m, v, left, was);
+    adopt_flows(p, m, f, left, was);
     free(was);
     free(left);
+}
+
+void stage__adopt_state(struct part *p, const struct snapshot_map *m, const struct stage_value *v)
+{
+    episode__adopt_ports(p, m, stage__ports_of(v));
+    episode__move_counters(p, &v->moved);
+    take_state(p, m, v, stage__flows_of(v), episode__base(p, p->now));
+}
+
+void stage__adopt_owed(struct part *p, const struct snapshot_map *m, const struct stage_value *v,
+                       int64_t base_ps)
+{
+    take_state(p, m, v, NULL, base_ps);
 }
