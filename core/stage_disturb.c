@@ -49,10 +49,13 @@ static int catch_up(struct part *p, int64_t until_ps, int64_t global_ps)
 /*
  * A stage that is known, and waited for, is often disturbed: by the charge of an acknowledgement, a
  * flow that starts beside. What had happened up to then is kept too, in steps of a round trip, so
- * that the next time only the last part of a step is executed.
+ * that the next time only the last part of a step is executed. That goes on from the very state of
+ * the entry, and groups that do alike are disturbed after the same time: once a beginning has been
+ * taken, what followed on it up to a disturbance is kept as well.
  */
 struct beginning {
     uint32_t tag, steps;
+    int64_t rest_ps; /* beyond the steps */
 };
 #define BEGINNING_TAG UINT32_C(0x62656769)
 
@@ -81,11 +84,12 @@ static int outlasts(struct part *p, int64_t ps)
     return 1;
 }
 
-static uint64_t beginning_key(struct part *p, enum lens_sizes sizes, uint32_t steps)
+static uint64_t beginning_key(struct part *p, enum lens_sizes sizes, uint32_t steps,
+                              int64_t rest_ps)
 {
     const struct stage *g = p->stage;
     const struct lens_key *k = &g->look.key[g->slot[sizes]];
-    const struct beginning b = {BEGINNING_TAG, steps};
+    const struct beginning b = {BEGINNING_TAG, steps, rest_ps};
     struct bytes *key = &p->s->memo_key;
 
     key->count = 0;
@@ -130,6 +134,22 @@ static void make_beginning(struct part *p, enum lens_sizes sizes, uint64_t hash,
     stage__restore_q_max(p);
 }
 
+/* The partition has taken a beginning of @steps. */
+static void go_on_as_known(struct part *p, enum lens_sizes sizes, uint32_t steps, int64_t global_ps)
+{
+    struct lens *l = &p->stage->look;
+    const int64_t rest_ps = global_ps - p->offset - p->now;
+    uint64_t hash;
+
+    if (rest_ps <= 0)
+        return;
+    for (uint32_t i = 0; i < l->flow_count; i++)
+        l->flow[i].left_bytes = p->tx[l->flow[i].id].size - p->tx[l->flow[i].id].snd_una;
+    hash = beginning_key(p, sizes, steps, rest_ps);
+    if (!take_beginning(p, sizes, hash))
+        make_beginning(p, sizes, hash, global_ps, global_ps);
+}
+
 /* The partition waited; the stage is disturbed at @global_ps. */
 static void begin_as_known(struct part *p, int64_t global_ps)
 {
@@ -146,8 +166,10 @@ static void begin_as_known(struct part *p, int64_t global_ps)
         freeze_thaw(p);
     if (steps < 1 || steps > UINT32_MAX)
         return;
-    hash = beginning_key(p, sizes, (uint32_t)steps);
-    if (!take_beginning(p, sizes, hash))
+    hash = beginning_key(p, sizes, (uint32_t)steps, 0);
+    if (take_beginning(p, sizes, hash))
+        go_on_as_known(p, sizes, (uint32_t)steps, global_ps);
+    else
         make_beginning(p, sizes, hash, begin_ps + steps * step, global_ps);
 }
 
