@@ -158,18 +158,7 @@ static void remember_places(struct stage_origin *o, const struct lens *l, const 
 /* What can be seen of the partition from outside moves on; its state stays as it was before. */
 static void owe(struct part *p, const struct snapshot_map *m, const struct stage_value *v)
 {
-    const struct stage_flow *f = stage__flows_of(v);
-
-    episode__adopt_ports(p, m, stage__ports_of(v));
-    episode__move_counters(p, &v->moved);
-    for (uint32_t i = 0; i < m->flow_count; i++) {
-        struct flow_tx *t = &p->tx[m->flow[i]];
-
-        t->size -= f[i].acked_bytes;
-        t->base += f[i].acked_bytes;
-        t->retx_bytes += f[i].retx_bytes;
-        t->cnps += f[i].cnps;
-    }
+    stage__move_on(p, m, v);
     p->now = p->stage->origin.base + v->end_ps;
     p->owes_state = 1;
 }
@@ -208,7 +197,7 @@ static void pay(struct part *p)
     for (uint32_t i = 0; i < l->port_count; i++)
         port[i] = l->port[o->port[i]];
     snapshot_map_as(p, &m);
-    stage__adopt_owed(p, &m, o->known.bytes, o->base);
+    stage__take_state(p, &m, o->known.bytes, o->base);
     snapshot_unmap(p, &m);
     p->owes_state = 0;
 }

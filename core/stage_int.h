@@ -124,8 +124,11 @@ void stage__restore_q_max(struct part *p);
 /* What has come of it since then, into @out; and taken over by another partition. */
 void stage__save_value(struct part *p, enum lens_sizes sizes, struct bytes *out);
 void stage__adopt_state(struct part *p, const struct snapshot_map *m, const struct stage_value *v);
-/* The same where flows and counters have it already; the stage began at @base_ps. */
-void stage__adopt_owed(struct part *p, const struct snapshot_map *m, const struct stage_value *v,
+/* The same in two parts: what is seen from outside, counters and how far flows have got; and the
+ * state at the end of the stage, which began at @base_ps. Positions become those of the leader,
+ * what is left of the flows is the partition's own. */
+void stage__move_on(struct part *p, const struct snapshot_map *m, const struct stage_value *v);
+void stage__take_state(struct part *p, const struct snapshot_map *m, const struct stage_value *v,
                        int64_t base_ps);
 
 /* ---- stage_chain.c: what always follows on what is known ---- */

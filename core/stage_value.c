@@ -162,52 +162,63 @@ void stage__save_value(struct part *p, enum lens_sizes sizes, struct bytes *out)
 
 /* ---- taking one ---- */
 
-/* Positions become those of the leader; what is left is the partition's own. */
-static void adopt_flows(struct part *p, const struct snapshot_map *m, const struct stage_flow *all,
-                        const int64_t *left, const struct flow_tx *was)
+void stage__move_on(struct part *p, const struct snapshot_map *m, const struct stage_value *v)
 {
+    const struct stage_flow *f = stage__flows_of(v);
+
+    episode__adopt_ports(p, m, stage__ports_of(v));
+    episode__move_counters(p, &v->moved);
     for (uint32_t i = 0; i < m->flow_count; i++) {
         struct flow_tx *t = &p->tx[m->flow[i]];
-        const struct stage_flow f = all ? all[i] : (struct stage_flow){0};
 
-        t->size = p->rx[m->flow[i]].size = t->snd_una + left[i] - f.acked_bytes;
-        t->base = was[i].base + was[i].snd_una + f.acked_bytes - t->snd_una;
-        t->retx_bytes = was[i].retx_bytes + f.retx_bytes;
-        t->cnps += f.cnps;
-        dcheck(t->snd_max <= t->size, "flow %u: sent %lld of %lld", m->flow[i],
-               (long long)t->snd_max, (long long)t->size);
+        t->size -= f[i].acked_bytes;
+        t->base += f[i].acked_bytes;
+        t->retx_bytes += f[i].retx_bytes;
+        t->cnps += f[i].cnps;
     }
 }
 
-/* The state at the end of a stage that began at @base. @f: what came of the flows since they were
- * touched last. */
-static void take_state(struct part *p, const struct snapshot_map *m, const struct stage_value *v,
-                       const struct stage_flow *f, int64_t base)
-{
-    const size_t rows = m->flow_count;
-    struct flow_tx *was = malloc(rows * sizeof *was);
-    int64_t *left = malloc(rows * sizeof *left);
+/* Of a flow, what is its own and not the leader's. */
+struct own {
+    int64_t left_bytes, acked_bytes, retx_bytes;
+};
 
-    check(was && left, "out of memory for %zu flows", rows);
-    for (size_t i = 0; i < rows; i++) {
-        was[i] = p->tx[m->flow[i]];
-        left[i] = was[i].size - was[i].snd_una;
+/* Rows of flows that waited have left the caches; restoring them would wait for each in turn. */
+static void fetch_flow(const struct part *p, uint32_t flow)
+{
+    __builtin_prefetch(&p->tx[flow].path, 1);
+    __builtin_prefetch(&p->tx[flow].snap_rank, 1);
+    __builtin_prefetch(&p->rx[flow], 1);
+    __builtin_prefetch(cc_state_of(p->s, flow), 1);
+}
+
+void stage__take_state(struct part *p, const struct snapshot_map *m, const struct stage_value *v,
+                       int64_t base_ps)
+{
+    struct own *own = malloc(m->flow_count * sizeof *own);
+
+    check(own != NULL, "out of memory for %u flows", m->flow_count);
+    for (uint32_t i = 0; i < m->flow_count; i++) {
+        const struct flow_tx *t = &p->tx[m->flow[i]];
+
+        fetch_flow(p, m->flow[i]);
+        own[i] = (struct own){t->size - t->snd_una, t->base + t->snd_una, t->retx_bytes};
     }
-    snapshot_restore(p, m, base, stage__watch_of(v) + v->watch_bytes);
-    adopt_flows(p, m, f, left, was);
-    free(was);
-    free(left);
+    snapshot_restore(p, m, base_ps, stage__watch_of(v) + v->watch_bytes);
+    for (uint32_t i = 0; i < m->flow_count; i++) {
+        struct flow_tx *t = &p->tx[m->flow[i]];
+
+        t->size = p->rx[m->flow[i]].size = t->snd_una + own[i].left_bytes;
+        t->base = own[i].acked_bytes - t->snd_una;
+        t->retx_bytes = own[i].retx_bytes;
+        dcheck(t->snd_max <= t->size, "flow %u: sent %lld of %lld", m->flow[i],
+               (long long)t->snd_max, (long long)t->size);
+    }
+    free(own);
 }
 
 void stage__adopt_state(struct part *p, const struct snapshot_map *m, const struct stage_value *v)
 {
-    episode__adopt_ports(p, m, stage__ports_of(v));
-    episode__move_counters(p, &v->moved);
-    take_state(p, m, v, stage__flows_of(v), episode__base(p, p->now));
-}
-
-void stage__adopt_owed(struct part *p, const struct snapshot_map *m, const struct stage_value *v,
-                       int64_t base_ps)
-{
-    take_state(p, m, v, NULL, base_ps);
+    stage__move_on(p, m, v);
+    stage__take_state(p, m, v, episode__base(p, p->now));
 }
