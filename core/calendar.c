@@ -418,17 +418,27 @@ uint32_t calendar_count(const struct calendar *c)
     return c->cur_count - c->cur_head + c->late_count + c->stored + c->heap_count;
 }
 
+/* Those of one word of the bitmap; what they hold is free. */
+static void clear_buckets(struct calendar *c, uint32_t word)
+{
+    for (uint64_t bits = c->occupied[word]; bits; bits &= bits - 1) {
+        uint32_t *first = &c->bucket[word * 64 + (uint32_t)__builtin_ctzll(bits)];
+        uint32_t last = *first;
+
+        while (c->node[last].next)
+            last = c->node[last].next;
+        c->node[last].next = c->node_free;
+        c->node_free = *first;
+        *first = 0;
+    }
+    c->occupied[word] = 0;
+}
+
 void calendar_clear(struct calendar *c)
 {
-    if (c->stored) {
-        for (uint32_t b = 0; b < c->bucket_count; b++)
-            c->bucket[b] = 0;
-        memset(c->occupied, 0, c->bucket_count / 64 * sizeof *c->occupied);
-        for (uint32_t i = 1; i < c->node_cap; i++)
-            c->node[i].next = i + 1 < c->node_cap ? i + 1 : 0;
-        c->node_free = 1;
-        c->stored = 0;
-    }
+    for (uint32_t w = 0; c->stored && w < c->bucket_count / 64; w++)
+        clear_buckets(c, w);
+    c->stored = 0;
     c->cur_head = c->cur_count = c->late_count = c->heap_count = 0;
     c->cur_slot = -(int64_t)c->bucket_count; /* the next event goes by the heap */
 }

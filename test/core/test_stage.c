@@ -403,6 +403,77 @@ Test(stage, of_a_flow_that_has_arrived_less_is_not_found)
                      (long long)fct[0][f]);
 }
 
+/* ---- what follows without a look ---- */
+
+#define INCASTS 40u
+#define SENDERS 5u
+
+/* Of some flows a delivery brings one more into the partition, at once or while it waits for the
+ * next delivery: the state that is owed is needed after all. */
+static void join_in(void *ctx, struct sim *s, uint32_t flow, int64_t now_ps)
+{
+    struct flow_spec next = *sim_flow_spec(s, flow);
+
+    (void)ctx;
+    if (flow % 11 || flow >= INCASTS * SENDERS)
+        return;
+    next.src = SENDERS + 1;
+    next.bytes = 20000;
+    next.start_ps = now_ps + flow % 3 * 50 * PS_PER_NS;
+    next.sport = 0;
+    cr_assert_eq(sim_add_flow(s, &next, NULL), 0);
+}
+
+/* Where all is audited, nothing is owed. */
+static struct outcome run_incasts(enum cc_kind cc, uint32_t threads, double audit_share,
+                                  uint32_t *links)
+{
+    const struct sim_hooks hooks = {.on_delivered = join_in};
+    const struct sim_config c = config(cc);
+    struct sim *s = fix_sim(fix_star(SENDERS + 2, 100 * GBPS, PS_PER_US), &c);
+    struct sim_memo_stats memo;
+    struct helpers h;
+    struct outcome o;
+
+    for (uint32_t i = 0; i < INCASTS * SENDERS; i++)
+        fix_flow(s, 1 + i % SENDERS, 0, 50000, i / SENDERS * PS_PER_MS);
+    set_up(s, &h, threads, 1, 1, audit_share);
+    sim_set_hooks(s, &hooks);
+    fix_run(s);
+    cr_assert(fix_all_done(s));
+    check_bytes(s);
+    sim_memo_stats(s, &memo);
+    *links = s->link_count;
+    o = (struct outcome){.digest = fix_digest(s),
+                         .hits = memo.hits + memo.coalesced,
+                         .cut = memo.disturbed,
+                         .counters = fix_counters(s)};
+    sim_destroy(s);
+    memo_destroy(h.memo);
+    return o;
+}
+
+Test(stage, that_is_linked_is_what_a_look_would_have_found)
+{
+    static const enum cc_kind controls[] = {CC_HPCC, CC_DCTCP, CC_SWIFT};
+
+    for (size_t i = 0; i < sizeof controls / sizeof *controls; i++) {
+        const char *name = config_cc_name(controls[i]);
+        uint32_t links, none;
+        const struct outcome a = run_incasts(controls[i], 1, 0, &links);
+        const struct outcome b = run_incasts(controls[i], 4, 0, &links);
+        const struct outcome c = run_incasts(controls[i], 1, 1, &none);
+
+        cr_assert_gt(links, 0, "%s: nothing is linked", name);
+        cr_assert_eq(none, 0, "%s: linked in spite of audits", name);
+        cr_assert_gt(a.cut, 0, "%s: no stage is cut short", name);
+        cr_assert_eq(a.digest, b.digest, "%s: 4 threads differ", name);
+        cr_assert_eq(a.digest, c.digest, "%s: links change results", name);
+        cr_assert(a.hits == c.hits && !memcmp(&a.counters, &c.counters, sizeof a.counters),
+                  "%s: links change counters", name);
+    }
+}
+
 /* ---- accuracy ---- */
 
 /* Rounds of the same pattern, flows starting within some microseconds of each other as compute
