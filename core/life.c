@@ -256,9 +256,18 @@ static void recall(struct part *p, uint32_t flow, struct life *l)
 /*
  * With the fcg lens a stage from the memo is not exact, and a life that is disturbed, and is then
  * executed up to there, could turn out to be over already. So whoever is observed looks nothing up
- * (life_must_execute): one at a time, and only if such a flow has been before, for the others do
- * better by looking up. What is known is exact then, under this lens too.
+ * (life_must_execute): one at a time, and only if there have been so many such flows that it has
+ * cost as much to look them up. What is known is exact then, under this lens too.
  */
+#define LOOK_HOPS 32 /* packets over links, executed in the time of looking a flow up */
+
+static int is_worth_executing(const struct part *p, const struct life *l)
+{
+    const int64_t packets = l->key.bytes / p->s->cfg.payload_bytes + 1;
+
+    return l->used > packets * l->key.hops / LOOK_HOPS && is_worth_it(l);
+}
+
 static int begin_fcg(struct part *p, uint32_t flow, const struct life_key *k, uint64_t hash)
 {
     struct life *l = note_seen(p->s, k, hash);
@@ -273,7 +282,7 @@ static int begin_fcg(struct part *p, uint32_t flow, const struct life_key *k, ui
             return 1;
         }
         observe(p, flow, k, hash, 1);
-    } else if (!l->is_known && l->used++ && !l->is_under_way && is_worth_it(l)) {
+    } else if (!l->is_known && l->used++ && !l->is_under_way && is_worth_executing(p, l)) {
         observe(p, flow, k, hash, 0);
         l->is_under_way = p->is_observed;
     }

@@ -197,12 +197,11 @@ names = ("fcg-cold", "fcg-warm", "fcg-third", "none-jitter")
 c, w, t, n = (json.load(open(f"{d}/summary.json")) for d in names)
 m = w["memo"]
 assert m["lens"] == "fcg" and m["loaded"] > 0, m
-# what is left: of stages that a control event cuts short, up to a round trip each, and the whole of
-# lives; and stages that the first run waited for where the second one, which need not wait, looks
-# them up
-assert w["events"] < 0.25 * c["events"], (w["events"], c["events"])
-assert t["events"] < 0.1 * c["events"], (t["events"], c["events"])
-assert sum(m["stages"]["missed"].values()) < 0.02 * m["lookups"], m
+# what is left: of stages that a control event cuts short, up to a round trip each; and stages that
+# the first run waited for where the second one, which need not wait, looks them up
+assert w["events"] < 0.2 * c["events"], (w["events"], c["events"])
+assert t["events"] < 0.05 * c["events"], (t["events"], c["events"])
+assert sum(m["stages"]["missed"].values()) < 0.01 * m["lookups"], m
 for s in (c, w, t):
     a, b = s["fct"]["mean_ns"], n["fct"]["mean_ns"]
     assert abs(a - b) < 0.005 * b, (a, b)
