@@ -1,18 +1,12 @@
 /*
  * control.c - control events: what happens to the network from outside the packets, by (time, kind,
- * seq). A heap of short keys, four children each: millions of starts and charges go through it.
+ * seq). Millions of starts and charges go through it.
  */
 #include "sim_int.h"
 
 #include <stdlib.h>
 
-#define KIND_SHIFT 60 /* of struct control_key.order; seq below */
-#define CHILDREN 4u
-
-static int is_before(const struct control_key *a, const struct control_key *b)
-{
-    return a->time < b->time || (a->time == b->time && a->order < b->order);
-}
+#define KIND_SHIFT 60 /* of agenda_key.order; seq below */
 
 static void count(struct sim *s, uint8_t kind, uint32_t change)
 {
@@ -27,8 +21,7 @@ static int grow(struct sim *s)
 {
     const uint32_t cap = s->control_cap ? 2 * s->control_cap : 64;
 
-    if (rows_grow(&s->control, sizeof *s->control, cap) ||
-        rows_grow(&s->control_key, sizeof *s->control_key, cap))
+    if (rows_grow(&s->control, sizeof *s->control, cap))
         return WH_ERR_NOMEM;
     for (uint32_t i = s->control_cap; i < cap; i++)
         s->control[i].flow = i + 1;
@@ -37,56 +30,29 @@ static int grow(struct sim *s)
     return 0;
 }
 
-static void sift_up(struct control_key *k, uint32_t i, struct control_key e)
-{
-    while (i > 0 && is_before(&e, &k[(i - 1) / CHILDREN])) {
-        k[i] = k[(i - 1) / CHILDREN];
-        i = (i - 1) / CHILDREN;
-    }
-    k[i] = e;
-}
-
 int control_push(struct sim *s, const struct control *c)
 {
-    uint32_t row;
+    struct agenda_key key = {c->time, (uint64_t)c->kind << KIND_SHIFT | c->seq, 0};
 
-    if (s->control_count == s->control_cap && grow(s))
+    if (s->controls.count == s->control_cap && grow(s))
         return WH_ERR_NOMEM;
-    row = s->control_free;
-    s->control_free = s->control[row].flow;
-    s->control[row] = *c;
-    sift_up(s->control_key, s->control_count++,
-            (struct control_key){c->time, (uint64_t)c->kind << KIND_SHIFT | c->seq, row});
+    key.row = s->control_free;
+    if (agenda_put(&s->controls, &key))
+        return WH_ERR_NOMEM;
+    s->control_free = s->control[key.row].flow;
+    s->control[key.row] = *c;
     count(s, c->kind, 1);
     return 0;
 }
 
-static uint32_t first_child(const struct control_key *k, uint32_t i, uint32_t end)
-{
-    uint32_t first = i;
-
-    for (i++; i < end; i++)
-        if (is_before(&k[i], &k[first]))
-            first = i;
-    return first;
-}
-
-/* The hole at the top goes down to the end of a branch; there the last key takes it, and rises. */
 void control_pop(struct sim *s)
 {
-    struct control_key *k = s->control_key;
-    const uint32_t left = --s->control_count, row = k[0].row;
-    uint32_t i = 0, child;
+    const uint32_t row = agenda_first(&s->controls)->row;
 
     count(s, s->control[row].kind, UINT32_MAX); /* minus one */
     s->control[row].flow = s->control_free;
     s->control_free = row;
-    while ((child = CHILDREN * i + 1) < left) {
-        child = first_child(k, child, child + CHILDREN < left ? child + CHILDREN : left);
-        k[i] = k[child];
-        i = child;
-    }
-    sift_up(k, i, k[left]);
+    agenda_take(&s->controls);
 }
 
 /* Most ends of charges have nothing to end any more; no round needs to stop there. */
@@ -97,8 +63,10 @@ static int is_void(const struct sim *s, const struct control *c)
 
 const struct control *control_peek(struct sim *s)
 {
-    while (s->control_count) {
-        const struct control *c = &s->control[s->control_key[0].row];
+    const struct agenda_key *first;
+
+    while ((first = agenda_first(&s->controls))) {
+        const struct control *c = &s->control[first->row];
         const uint32_t flow = c->flow;
 
         if (!is_void(s, c))

@@ -149,7 +149,8 @@ struct part *part_create(struct sim *s)
     p->episode_state = EPISODE_PLAIN;
     p->reacts = s->part.reacts;
     p->run_index = s->run_count;
-    p->awake_index = s->sleep_row[p->id] = ROW_NONE;
+    p->awake_index = ROW_NONE;
+    s->sleep_stamp[p->id] = 0;
     p->task.arg = p;
     p->task.worker_id = POOL_WORKER_NONE;
     p->weight = 0;

@@ -144,24 +144,43 @@ static int check_pieces(struct part_checker *c)
 static int check_sleep(const struct part_checker *c, const struct part *p)
 {
     const struct sim *s = c->s;
-    const uint32_t i = s->sleep_row[p->id];
+    const uint64_t stamp = s->sleep_stamp[p->id];
     int64_t due;
 
     if (p->awake_index != ROW_NONE) {
-        REQUIRE(c, i == ROW_NONE && s->awake[p->awake_index] == p->id,
-                "partition %u is awake in row %u, sleeps in row %u", p->id, p->awake_index, i);
+        REQUIRE(c, !stamp && s->awake[p->awake_index] == p->id,
+                "partition %u is awake in row %u, and asleep", p->id, p->awake_index);
         return 0;
     }
     REQUIRE(c, sleep_until(p, &due), "partition %u sleeps, and has something to do", p->id);
-    REQUIRE(c, (i == ROW_NONE) == (due == TIME_NEVER), "partition %u sleeps until %lld in row %u",
-            p->id, (long long)due, i);
-    if (i == ROW_NONE)
-        return 0;
-    REQUIRE(c, s->sleeper[i].part == p->id && s->sleeper[i].due == due,
-            "partition %u sleeps until %lld, in row %u until %lld", p->id, (long long)due, i,
-            (long long)s->sleeper[i].due);
-    REQUIRE(c, !i || s->sleeper[(i - 1) / SLEEP_CHILDREN].due <= due,
-            "row %u of the sleepers is out of order", i);
+    REQUIRE(c, !stamp == (due == TIME_NEVER), "partition %u sleeps until %lld, stamp %llu", p->id,
+            (long long)due, (unsigned long long)stamp);
+    return 0;
+}
+
+struct sleepers {
+    const struct sim *s;
+    uint32_t count, late; /* late: due at another time than the agenda says */
+};
+
+static void count_sleeper(void *arg, const struct agenda_key *key)
+{
+    struct sleepers *a = arg;
+    int64_t due;
+
+    if (a->s->sleep_stamp[key->row] != key->order)
+        return;
+    a->count++;
+    a->late += !sleep_until(a->s->parts[key->row], &due) || due != key->time;
+}
+
+static int check_sleepers(const struct part_checker *c)
+{
+    struct sleepers a = {.s = c->s};
+
+    agenda_each(&c->s->sleepers, count_sleeper, &a);
+    REQUIRE(c, a.count == c->s->sleeper_count && !a.late, "%u of %u partitions sleep, %u too long",
+            a.count, c->s->sleeper_count, a.late);
     return 0;
 }
 
@@ -179,6 +198,8 @@ static int check_all(struct part_checker *c)
         rc = check_members(c, p);
         rc = rc ? rc : check_sleep(c, p);
     }
+    if (!rc)
+        rc = check_sleepers(c);
     if (!rc)
         rc = check_ports(c);
     return rc ? rc : check_pieces(c);

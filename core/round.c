@@ -427,7 +427,7 @@ struct horizon {
     uint8_t is_last;    /* nothing comes after it */
 };
 
-static int64_t slice_end(const struct sim *s)
+static int64_t slice_end(struct sim *s)
 {
     int64_t first = sleep_first(s);
 

@@ -280,7 +280,7 @@ static int take_sample(struct sim *s, const struct control *c)
 
     s->mon.on_sample(s->mon.ctx, s, s->now);
     next.time += s->mon.sample_interval_ps;
-    if (next.time > s->mon.sample_to_ps || (!s->control_count && !calendar_count(&s->part.cal)))
+    if (next.time > s->mon.sample_to_ps || (!s->controls.count && !calendar_count(&s->part.cal)))
         return 0; /* the second: nothing can change any more, though a flow may not be done */
     return control_push(s, &next);
 }

@@ -359,5 +359,5 @@ void sim_unbuild(struct sim *s)
     free(s->pairs);
     free(s->known);
     free(s->control);
-    free(s->control_key);
+    agenda_fini(&s->controls);
 }

@@ -256,6 +256,22 @@ static void take_off(const struct sim *s, uint32_t flow, uint32_t *flows, int64_
 
 /* The sums that charges are made of are those of the flows that send, that were given up, or whose
  * place no other flow has taken while they are held. */
+struct charges {
+    const struct sim *s;
+    uint32_t *flows;
+    int64_t *load;
+};
+
+/* Flows that have ended and are still charged for. */
+static void take_off_held(void *arg, const struct agenda_key *key)
+{
+    const struct charges *h = arg;
+    const struct control *e = &h->s->control[key->row];
+
+    if (e->kind == CONTROL_CHARGE && !h->s->tx[e->flow].is_taken_over)
+        take_off(h->s, e->flow, h->flows, h->load);
+}
+
 static int check_charges(struct checker *c, uint32_t *flows, int64_t *load)
 {
     const struct sim *s = c->s;
@@ -267,12 +283,7 @@ static int check_charges(struct checker *c, uint32_t *flows, int64_t *load)
         if (s->result[f].state == FLOW_STALLED ||
             (s->result[f].state == FLOW_ACTIVE && s->tx[f].member != ROW_NONE))
             take_off(s, f, flows, load);
-    for (uint32_t i = 0; i < s->control_count; i++) {
-        const struct control *e = &s->control[s->control_key[i].row];
-
-        if (e->kind == CONTROL_CHARGE && !s->tx[e->flow].is_taken_over)
-            take_off(s, e->flow, flows, load);
-    }
+    agenda_each(&s->controls, take_off_held, &(struct charges){s, flows, load});
     for (uint32_t p = 0; p < ports; p++)
         REQUIRE(c, !flows[p] && !load[p], "port %u is charged for %d flows and %lld bit/s too many",
                 p, (int)flows[p], (long long)load[p]);

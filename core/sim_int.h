@@ -20,6 +20,7 @@
 #ifndef WH_SIM_INT_H
 #define WH_SIM_INT_H
 
+#include "agenda.h"
 #include "audit.h"
 #include "calendar.h"
 #include "cc.h"
@@ -450,14 +451,10 @@ struct sim {
     } * known;
     uint32_t known_count, known_cap;
 
-    /* control.c; shape: [control_cap], [control_count] */
-    struct control *control;
-    struct control_key { /* heap */
-        int64_t time;
-        uint64_t order; /* kind, seq */
-        uint32_t row;   /* of control */
-    } * control_key;
-    uint32_t control_count, control_cap, control_free;
+    /* control.c */
+    struct control *control; /* shape: [control_cap]; rows of those that are to come */
+    struct agenda controls;  /* by time, kind and seq */
+    uint32_t control_cap, control_free;
     uint64_t control_seq;
     uint32_t control_work, control_net; /* pending: starts and callbacks; network changes */
 
@@ -514,13 +511,11 @@ struct sim {
     uint32_t part_free_count;
     uint32_t *run; /* shape: [run_count], partitions that have work */
     uint32_t run_count;
-    /* of them, sleep.c; shape: [awake_count], [sleeper_count] */
-    uint32_t *awake;
-    struct sleeper { /* heap */
-        int64_t due; /* global */
-        uint32_t part;
-    } * sleeper;
-    uint32_t *sleep_row; /* by partition: in sleeper; ROW_NONE: awake, or waits for its leader */
+    /* of them, sleep.c */
+    uint32_t *awake;        /* shape: [awake_count] */
+    struct agenda sleepers; /* by when they are due, and stamp */
+    uint64_t *sleep_stamp;  /* by partition, of its key; 0: awake, or waits for its leader */
+    uint64_t sleep_stamps;  /* given out */
     uint32_t awake_count, sleeper_count;
     uint8_t stops_idle; /* of the present round, or the last one */
     uint32_t *touched;  /* shape: [touched_count], partitions that flows have left */
@@ -828,7 +823,6 @@ static inline int episode_waits(const struct part *p)
 }
 
 /* ---- which partitions a round looks at: sleep.c; coordinator ---- */
-#define SLEEP_CHILDREN 4u /* of a row of sim.sleeper */
 /* A control event touches it, or whom it follows has come to its end. */
 void part_wake(struct part *p);
 /* Can it sleep, and until when, global? TIME_NEVER: until it is woken. */
@@ -836,7 +830,7 @@ int sleep_until(const struct part *p, int64_t *due);
 /* Whoever can sleep does. */
 void sleep_all(struct sim *s);
 /* When the first of those that sleep has to be looked at, global. */
-int64_t sleep_first(const struct sim *s);
+int64_t sleep_first(struct sim *s);
 /* Wakes those whose time is @horizon or before. */
 void sleep_wake_due(struct sim *s, int64_t horizon);
 /* The partition ends. */

@@ -2,10 +2,10 @@
  * sleep.c - which partitions a round has to look at.
  *
  * A partition that is frozen, or that waits for the end of an episode that is known, does nothing
- * until an instant that is known too: it sleeps, in a heap by that instant, and no loop of a round
- * passes over it. One that follows another has no instant of its own, unless it is only like that
- * one: whoever it follows wakes it. All others are awake. So a round costs what it changes, however
- * many partitions there are.
+ * until an instant that is known too: it sleeps, in an agenda by that instant, and no loop of a
+ * round passes over it. One that follows another has no instant of its own, unless it is only like
+ * that one: whoever it follows wakes it. All others are awake. So a round costs what it changes,
+ * however many partitions there are.
  *
  * A partition falls asleep when the horizon is looked for, and wakes when its instant is reached or
  * a control event touches it. Threading: the coordinator.
@@ -15,66 +15,45 @@
 
 #include <stdlib.h>
 
-/* ---- the heap ---- */
+/* ---- the agenda: a key of somebody who was woken before stays, and is not wanted any more ---- */
 
-static void put(struct sim *s, uint32_t i, struct sleeper e)
+static int is_asleep(const void *sim, const struct agenda_key *key)
 {
-    s->sleeper[i] = e;
-    s->sleep_row[e.part] = i;
+    const struct sim *s = sim;
+
+    return s->sleep_stamp[key->row] == key->order;
 }
 
-static void sift_up(struct sim *s, uint32_t i, struct sleeper e)
+/* Those that are often woken early would fill it. */
+static void forget_woken(struct sim *s)
 {
-    while (i > 0 && e.due < s->sleeper[(i - 1) / SLEEP_CHILDREN].due) {
-        put(s, i, s->sleeper[(i - 1) / SLEEP_CHILDREN]);
-        i = (i - 1) / SLEEP_CHILDREN;
-    }
-    put(s, i, e);
+    if (s->sleepers.count > 2 * s->sleeper_count + 1024)
+        agenda_filter(&s->sleepers, is_asleep, s);
 }
 
-static uint32_t first_child(const struct sim *s, uint32_t i)
+static void put(struct sim *s, const struct part *p, int64_t due)
 {
-    const uint32_t end =
-        i + SLEEP_CHILDREN < s->sleeper_count ? i + SLEEP_CHILDREN : s->sleeper_count;
-    uint32_t first = i;
+    const struct agenda_key key = {due, ++s->sleep_stamps, p->id};
 
-    for (i++; i < end; i++)
-        if (s->sleeper[i].due < s->sleeper[first].due)
-            first = i;
+    forget_woken(s);
+    check(!agenda_put(&s->sleepers, &key), "out of memory for %u sleepers", s->sleeper_count);
+    s->sleep_stamp[p->id] = key.order;
+    s->sleeper_count++;
+}
+
+static void take(struct sim *s, const struct part *p)
+{
+    s->sleep_stamp[p->id] = 0;
+    s->sleeper_count--;
+}
+
+static const struct agenda_key *first_of(struct sim *s)
+{
+    const struct agenda_key *first;
+
+    while ((first = agenda_first(&s->sleepers)) && !is_asleep(s, first))
+        agenda_take(&s->sleepers);
     return first;
-}
-
-static void sift_down(struct sim *s, uint32_t i, struct sleeper e)
-{
-    uint32_t child;
-
-    while ((child = SLEEP_CHILDREN * i + 1) < s->sleeper_count) {
-        child = first_child(s, child);
-        if (s->sleeper[child].due >= e.due)
-            break;
-        put(s, i, s->sleeper[child]);
-        i = child;
-    }
-    put(s, i, e);
-}
-
-static void heap_push(struct sim *s, struct part *p, int64_t due)
-{
-    sift_up(s, s->sleeper_count++, (struct sleeper){due, p->id});
-}
-
-static void heap_remove(struct sim *s, struct part *p)
-{
-    const uint32_t i = s->sleep_row[p->id];
-    const struct sleeper last = s->sleeper[--s->sleeper_count];
-
-    s->sleep_row[p->id] = ROW_NONE;
-    if (last.part == p->id)
-        return;
-    if (i > 0 && last.due < s->sleeper[(i - 1) / SLEEP_CHILDREN].due)
-        sift_up(s, i, last);
-    else
-        sift_down(s, i, last);
 }
 
 /* ---- falling asleep ---- */
@@ -113,7 +92,7 @@ void sleep_all(struct sim *s)
         }
         leave_awake(s, p);
         if (due != TIME_NEVER)
-            heap_push(s, p, due);
+            put(s, p, due);
     }
 }
 
@@ -125,8 +104,8 @@ void part_wake(struct part *p)
 
     if (p->awake_index != ROW_NONE)
         return;
-    if (s->sleep_row[p->id] != ROW_NONE)
-        heap_remove(s, p);
+    if (s->sleep_stamp[p->id])
+        take(s, p);
     p->awake_index = s->awake_count;
     s->awake[s->awake_count++] = p->id;
     p->stops_idle = s->stops_idle;
@@ -137,8 +116,10 @@ void part_wake(struct part *p)
 
 void sleep_wake_due(struct sim *s, int64_t horizon)
 {
-    while (s->sleeper_count && s->sleeper[0].due <= horizon)
-        part_wake(s->parts[s->sleeper[0].part]);
+    const struct agenda_key *first;
+
+    while ((first = first_of(s)) && first->time <= horizon)
+        part_wake(s->parts[first->row]);
 }
 
 void sleep_end(struct part *p)
@@ -147,27 +128,28 @@ void sleep_end(struct part *p)
 
     if (p->awake_index != ROW_NONE)
         leave_awake(s, p);
-    if (s->sleep_row[p->id] != ROW_NONE)
-        heap_remove(s, p);
+    if (s->sleep_stamp[p->id])
+        take(s, p);
 }
 
-int64_t sleep_first(const struct sim *s)
+int64_t sleep_first(struct sim *s)
 {
-    return s->sleeper_count ? s->sleeper[0].due : TIME_NEVER;
+    const struct agenda_key *first = first_of(s);
+
+    return first ? first->time : TIME_NEVER;
 }
 
 /* ---- room ---- */
 
 int sleep_grow(struct sim *s, uint32_t cap)
 {
-    return rows_grow(&s->sleeper, sizeof *s->sleeper, cap) ||
-           rows_grow(&s->awake, sizeof *s->awake, cap) ||
-           rows_grow(&s->sleep_row, sizeof *s->sleep_row, cap);
+    return rows_grow(&s->awake, sizeof *s->awake, cap) ||
+           rows_grow(&s->sleep_stamp, sizeof *s->sleep_stamp, cap);
 }
 
 void sleep_fini(struct sim *s)
 {
-    free(s->sleeper);
+    agenda_fini(&s->sleepers);
     free(s->awake);
-    free(s->sleep_row);
+    free(s->sleep_stamp);
 }
