@@ -50,7 +50,10 @@ int park_change(struct park_word *w, uint32_t seen, const struct park_policy *po
 
 /*
  * park_bump - changes the value and wakes all who wait for that.
- * Returns: 1 if somebody had to be woken in the kernel, 0 if not.
+ * Returns: 1 if a waiter was asleep or about to be, so that the kernel had to be called, 0 if not.
+ *          Good for counting only: who was about to sleep may see the change without sleeping,
+ *          and sleep the next time. Waiters look at what they wait for between park_load and
+ *          park_change; that alone decides whether another bump is due.
  */
 int park_bump(struct park_word *w);
 

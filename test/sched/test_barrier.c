@@ -6,9 +6,11 @@
 
 #include <criterion/criterion.h>
 #include <pthread.h>
+#include <sched.h>
 
 #define MEMBERS 5
 #define GENERATIONS 2000
+#define NAPS 1000
 
 struct team {
     struct barrier barrier;
@@ -94,26 +96,37 @@ Test(park, a_change_that_has_happened_is_not_waited_for)
     (void)park_change(&w, seen, &policy);
 }
 
-static void *bump_when_asleep(void *arg)
-{
-    struct park_word *w = arg;
+struct nap {
+    struct park_word word;
+    _Atomic uint32_t is_over; /* the sleeper needs no more bumps */
+    uint32_t wake_count;      /* bumps that found somebody to wake */
+};
 
-    while (!park_bump(w)) /* until somebody had to be woken */
-        ;
+/* Goes on until told: a bump that found somebody to wake may have been seen by that one before it
+ * slept, and the next time it does sleep. Yields, so that the sleeper often gets as far. */
+static void *bump_until_over(void *arg)
+{
+    struct nap *n = arg;
+
+    while (!atomic_load(&n->is_over)) {
+        n->wake_count += (uint32_t)park_bump(&n->word);
+        (void)sched_yield();
+    }
     return NULL;
 }
 
 Test(park, who_sleeps_says_so_and_is_woken)
 {
     const struct park_policy policy = {0, 0};
-    struct park_word w;
+    struct nap n = {.is_over = 0};
+    uint32_t sleep_count = 0;
     pthread_t thread;
-    int has_slept = 0;
 
-    park_init(&w);
-    cr_assert_eq(pthread_create(&thread, NULL, bump_when_asleep, &w), 0);
-    while (!has_slept)
-        has_slept = park_change(&w, park_load(&w), &policy);
-    (void)pthread_join(thread, NULL); /* it has noticed too */
-    cr_assert_eq(has_slept, 1);
+    park_init(&n.word);
+    cr_assert_eq(pthread_create(&thread, NULL, bump_until_over, &n), 0);
+    while (sleep_count < NAPS)
+        sleep_count += (uint32_t)park_change(&n.word, park_load(&n.word), &policy);
+    atomic_store(&n.is_over, 1);
+    (void)pthread_join(thread, NULL);
+    cr_assert_geq(n.wake_count, sleep_count, "each sleep was ended by a bump that knew of it");
 }

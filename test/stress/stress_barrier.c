@@ -1,6 +1,6 @@
 /*
  * stress_barrier.c - sched/barrier.c and sched/park.c: many generations, teams larger than the
- * machine, waiters that spin and waiters that sleep.
+ * machine, waiters that spin and waiters that sleep, changes at the moment of falling asleep.
  *
  * What the members write between barriers is plain on purpose: the barrier is all that orders it,
  * for ThreadSanitizer too. Usage: stress_barrier [factor on the number of generations]
@@ -8,10 +8,12 @@
 #include "barrier.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #define MEMBERS_MAX 8
+#define SLEEPERS_MAX 3
 
 struct team {
     struct barrier barrier;
@@ -71,6 +73,49 @@ static int run_team(uint32_t member_count, struct park_policy policy, uint64_t g
     return 1;
 }
 
+struct dormitory {
+    struct park_word word;
+    uint64_t nap_count;             /* of each sleeper */
+    _Atomic uint32_t sleeper_count; /* who has not had them all */
+};
+
+static void *take_naps(void *arg)
+{
+    const struct park_policy sleep = {0, 0};
+    struct dormitory *d = arg;
+
+    for (uint64_t naps = 0; naps < d->nap_count;)
+        naps += (uint64_t)park_change(&d->word, park_load(&d->word), &sleep);
+    atomic_fetch_sub(&d->sleeper_count, 1);
+    return NULL;
+}
+
+/* Bumps come at all moments of falling asleep, so some find a sleeper announced that then does not
+ * sleep; they go on until all have had their naps. Each nap must be ended by a bump that knew. */
+static int run_naps(uint32_t sleeper_count, uint64_t nap_count)
+{
+    struct dormitory d = {.nap_count = nap_count, .sleeper_count = sleeper_count};
+    pthread_t thread[SLEEPERS_MAX];
+    uint64_t wake_count = 0;
+
+    park_init(&d.word);
+    for (uint32_t i = 0; i < sleeper_count; i++)
+        if (pthread_create(&thread[i], NULL, take_naps, &d))
+            return 1;
+    while (atomic_load(&d.sleeper_count)) {
+        wake_count += (uint64_t)park_bump(&d.word);
+        (void)sched_yield(); /* or they hardly get as far as sleeping */
+    }
+    for (uint32_t i = 0; i < sleeper_count; i++)
+        (void)pthread_join(thread[i], NULL);
+    printf("%u sleepers: %llu naps each\n", sleeper_count, (unsigned long long)nap_count);
+    if (wake_count >= nap_count)
+        return 0;
+    fprintf(stderr, "%u sleepers: woken %llu times only\n", sleeper_count,
+            (unsigned long long)wake_count);
+    return 1;
+}
+
 int main(int argc, char **argv)
 {
     const uint64_t factor = argc > 1 ? strtoull(argv[1], NULL, 10) : 1;
@@ -85,5 +130,7 @@ int main(int argc, char **argv)
         rc |= run_team(members, yield, factor * 5000);
         rc |= run_team(members, sleep, factor * 5000);
     }
+    for (uint32_t sleepers = 1; sleepers <= SLEEPERS_MAX; sleepers++)
+        rc |= run_naps(sleepers, factor * 5000);
     return rc;
 }
