@@ -80,20 +80,25 @@ static void leave_awake(struct sim *s, struct part *p)
     p->awake_index = ROW_NONE;
 }
 
+/* All keep their order, so that what they note at one instant is in order too. */
 void sleep_all(struct sim *s)
 {
-    for (uint32_t i = 0; i < s->awake_count;) {
+    uint32_t kept = 0;
+
+    for (uint32_t i = 0; i < s->awake_count; i++) {
         struct part *p = s->parts[s->awake[i]];
         int64_t due;
 
         if (!sleep_until(p, &due)) {
-            i++;
+            p->awake_index = kept;
+            s->awake[kept++] = p->id;
             continue;
         }
-        leave_awake(s, p);
+        p->awake_index = ROW_NONE;
         if (due != TIME_NEVER)
             put(s, p, due);
     }
+    s->awake_count = kept;
 }
 
 /* ---- waking up ---- */
