@@ -118,6 +118,7 @@ static void find_first(struct agenda *a)
 int agenda_put(struct agenda *a, const struct agenda_key *key)
 {
     const struct agenda_key *first = agenda_first(a);
+    const int is_first = !first || agenda_is_before(key, first);
     struct agenda_run *r;
     uint32_t run;
 
@@ -125,10 +126,10 @@ int agenda_put(struct agenda *a, const struct agenda_key *key)
         note_ends(a, i);
     run = choose(a, key);
     r = &a->run[run];
-    if (!first || agenda_is_before(key, first))
-        a->source = run;
     if (r->end == r->cap && make_room(r))
         return WH_ERR_NOMEM;
+    if (is_first)
+        a->source = run;
     if (run == HEAP)
         sift_up(r->key, r->end++, *key);
     else

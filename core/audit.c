@@ -516,12 +516,21 @@ void audit_thaw(struct part *p, const struct audit_view *v)
 
 /* ---- a hit ---- */
 
+static int is_hit_drawn(const struct part *p, const uint32_t *flow, uint32_t flow_count)
+{
+    return audit__is_drawn(p, audit__draw_of(p, flow, flow_count, STREAM_HIT));
+}
+
+int audit_draws_life(const struct part *p, uint32_t flow)
+{
+    return p->s->audit_share > 0 && is_hit_drawn(p, &flow, 1);
+}
+
 int audit_hit(struct part *p, int64_t global_ps)
 {
     struct audit *a;
 
-    if (!audit__is_drawn(p, audit__draw_of(p, p->flow, p->flow_count, STREAM_HIT)) ||
-        !checkpoint_can(p))
+    if (!is_hit_drawn(p, p->flow, p->flow_count) || !checkpoint_can(p))
         return 0;
     a = audit__find(p);
     checkpoint_take(p, a->checkpoint);
@@ -536,11 +545,6 @@ int audit_hit(struct part *p, int64_t global_ps)
         part_run_plain(p);
     a->events = p->events - a->events;
     return 1;
-}
-
-int audit_draws_life(const struct part *p, uint32_t flow)
-{
-    return p->s->audit_share > 0 && audit__is_drawn(p, audit__draw_of(p, &flow, 1, STREAM_HIT));
 }
 
 void audit_hit_end(struct part *p, int is_same)

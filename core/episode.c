@@ -530,12 +530,24 @@ static void disband(struct part *leader, int each)
     }
 }
 
-static struct memo_value insert(struct part *p, const struct bytes *key, uint64_t hash)
+struct memo_value episode__insert(struct sim *s, uint64_t hash, const struct bytes *key)
 {
-    struct sim *s = p->s;
+    const struct bytes *value = &s->memo_value;
+    struct memo_value v =
+        s->memo.insert(s->memo.ctx, hash, key->at, key->count, value->at, value->count);
 
-    return s->memo.insert(s->memo.ctx, hash, key->at, key->count, s->memo_value.at,
-                          s->memo_value.count);
+    if (v.entry || !s->link_count)
+        return v;
+    stage_drop_links(s); /* what they hold may have to go */
+    return s->memo.insert(s->memo.ctx, hash, key->at, key->count, value->at, value->count);
+}
+
+void episode__keep(struct sim *s, uint64_t hash, const struct bytes *key)
+{
+    const struct memo_value v = episode__insert(s, hash, key);
+
+    if (v.entry)
+        s->memo.release(s->memo.ctx, v.entry);
 }
 
 /* The episode of a leader ends, by itself or not. */
@@ -558,8 +570,8 @@ static void end_lead(struct part *p, int is_whole)
     restore_q_max(p, &m);
     snapshot_unmap(p, &m);
     if (is_whole)
-        v = is_named ? insert(p, &r->named, s->memo.hash(r->named.at, r->named.count))
-                     : insert(p, &r->key, r->hash);
+        v = is_named ? episode__insert(s, s->memo.hash(r->named.at, r->named.count), &r->named)
+                     : episode__insert(s, r->hash, &r->key);
     if (r->has_followers && v.entry && !is_named)
         follow_up(p, &v);
     else if (r->has_followers)

@@ -96,6 +96,11 @@ static inline struct memo_value episode__find(const struct sim *s, uint64_t hash
     return v.entry || !s->memo.load ? v : s->memo.load(s->memo.ctx, hash, key->at, key->count);
 }
 
+/* Puts s->memo_value into the table; entry NULL: there is no room, else held. Or does not hold it.
+ */
+struct memo_value episode__insert(struct sim *s, uint64_t hash, const struct bytes *key);
+void episode__keep(struct sim *s, uint64_t hash, const struct bytes *key);
+
 /* Leaders that are under way, by key. */
 struct part *episode__find_leader(const struct sim *s, uint64_t hash, const struct bytes *key);
 void episode__add_leader(struct sim *s, const struct part *p);
@@ -110,5 +115,7 @@ int stage_finish_all(struct sim *s, int64_t horizon);
 void stage_disturb(struct part *p, int64_t global_ps);
 uint64_t stage_leader_key(const struct part *p, const struct bytes **key);
 void stage_fini(struct part *p);
+/* Nothing follows on anything any more, stage_chain.c. */
+void stage_drop_links(struct sim *s);
 
 #endif

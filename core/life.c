@@ -224,7 +224,8 @@ static int begin_exact(struct part *p, uint32_t flow, const struct life_key *k, 
     return 1;
 }
 
-/* The table and its file have the kinds of ports where a row has their numbers in this run. */
+/* The table and its file have the kinds of ports where a row has their numbers in this run; and the
+ * share of audits, for what those have found of skips inside is in the value. */
 static uint64_t stored_key(const struct part *p, uint32_t flow, const struct life_key *k)
 {
     static const uint32_t tag[] = {0, UINT32_C(0x6c696665)}; /* no graph has 0 vertices */
@@ -236,6 +237,7 @@ static uint64_t stored_key(const struct part *p, uint32_t flow, const struct lif
     key->count = 0;
     bytes_put(key, tag, sizeof tag);
     bytes_put(key, &plain, sizeof plain);
+    bytes_put(key, &p->s->audit_share, sizeof p->s->audit_share);
     for (uint32_t i = 0; i < k->hops; i++)
         lens_put_port(p, port_at(p, flow, i), key);
     return p->s->memo.hash(key->at, key->count);
@@ -289,6 +291,11 @@ static int begin_fcg(struct part *p, uint32_t flow, const struct life_key *k, ui
     return 0;
 }
 
+static int is_checked(const struct part *p)
+{
+    return p->is_observed && p->observed->is_check;
+}
+
 /* An episode that was known: up to the delivery, or from there on. */
 static void count_hit(struct sim *s)
 {
@@ -307,7 +314,7 @@ int life_begin(struct part *p, uint32_t flow)
     k = key_of(p, flow);
     is_taken = s->memo.lens == MEMO_FCG ? begin_fcg(p, flow, &k, hash_of(&k))
                                         : begin_exact(p, flow, &k, hash_of(&k));
-    if (is_taken || (p->is_observed && p->observed->is_check))
+    if (is_taken || is_checked(p))
         count_hit(s);
     return is_taken;
 }
@@ -386,7 +393,7 @@ void life_disturb(struct part *p, int64_t global_ps)
 
 int life_note_delivered(struct part *p, const struct part_note *n)
 {
-    if (p->episode_state == EPISODE_LIVES || (p->is_observed && p->observed->is_check))
+    if (p->episode_state == EPISODE_LIVES || is_checked(p))
         count_hit(p->s);
     if (p->episode_state == EPISODE_LIVES)
         return 1;
@@ -434,9 +441,7 @@ static void tell(struct part *p, uint32_t flow)
     struct sim *s = p->s;
     const struct life *l = p->observed;
     struct bytes *value = &s->memo_value;
-    struct memo_value v;
     struct life *row;
-    uint64_t hash;
 
     value->count = 0;
     bytes_put(value, &l->v, sizeof l->v);
@@ -444,13 +449,8 @@ static void tell(struct part *p, uint32_t flow)
     row = note_seen(s, &l->key, l->hash); /* without memory, it is executed again next time */
     if (row && !row->is_known)
         know(row, &l->v, (const uint8_t *)value->at + sizeof l->v, value->count - sizeof l->v);
-    if (s->memo.lens != MEMO_FCG)
-        return;
-    hash = stored_key(p, flow, &l->key);
-    v = s->memo.insert(s->memo.ctx, hash, s->memo_key.at, s->memo_key.count, value->at,
-                       value->count);
-    if (v.entry)
-        s->memo.release(s->memo.ctx, v.entry);
+    if (s->memo.lens == MEMO_FCG)
+        episode__keep(s, stored_key(p, flow, &l->key), &s->memo_key);
 }
 
 /* What audits have found, and sums of floats, may be another time otherwise. */

@@ -3,9 +3,10 @@
  *
  * A flow that starts on idle ports and shares none of them until it completes does what every such
  * flow of its size does on such a path. What that is, from start to completion, is remembered
- * within the run; the next one only waits for its delivery and its completion. Unlike an episode
- * (episode.c) it needs no state saved, compared or restored, and its sender is not even started:
- * messages of collectives live like this by the million. What is known is exact under both lenses.
+ * within the run, and by the fcg lens in its file; the next one only waits for its delivery and its
+ * completion. Unlike an episode (episode.c) it needs no state saved, compared or restored, and its
+ * sender is not even started: messages of collectives live like this by the million. What is known
+ * is exact under both lenses.
  *
  * Committed late, as episodes are: if a control event touches the partition, the flow is started
  * after all, at the time when it was, and executed up to now. So results are the same.

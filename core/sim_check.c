@@ -254,8 +254,6 @@ static void take_off(const struct sim *s, uint32_t flow, uint32_t *flows, int64_
     }
 }
 
-/* The sums that charges are made of are those of the flows that send, that were given up, or whose
- * place no other flow has taken while they are held. */
 struct charges {
     const struct sim *s;
     uint32_t *flows;
@@ -272,6 +270,8 @@ static void take_off_held(void *arg, const struct agenda_key *key)
         take_off(h->s, e->flow, h->flows, h->load);
 }
 
+/* The sums that charges are made of are those of the flows that send, that were given up, or whose
+ * place no other flow has taken while they are held. */
 static int check_charges(struct checker *c, uint32_t *flows, int64_t *load)
 {
     const struct sim *s = c->s;

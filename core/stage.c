@@ -201,18 +201,6 @@ static void disband(struct part *leader)
     }
 }
 
-struct memo_value stage__insert(struct sim *s, uint64_t hash, const struct bytes *key)
-{
-    const struct bytes *value = &s->memo_value;
-    struct memo_value v =
-        s->memo.insert(s->memo.ctx, hash, key->at, key->count, value->at, value->count);
-
-    if (v.entry || !s->link_count)
-        return v;
-    stage__drop_links(s); /* what they hold may have to go */
-    return s->memo.insert(s->memo.ctx, hash, key->at, key->count, value->at, value->count);
-}
-
 void stage__end_lead(struct part *p, int whole)
 {
     struct sim *s = p->s;
@@ -228,7 +216,7 @@ void stage__end_lead(struct part *p, int whole)
     p->episode_state = EPISODE_PLAIN;
     if (whole) {
         stage__save_value(p, sizes, &s->memo_value);
-        v = stage__insert(s, k->hash, &k->key);
+        v = episode__insert(s, k->hash, &k->key);
     }
     stage__restore_q_max(p);
     if (was_listed && v.entry)

@@ -52,7 +52,7 @@ static const struct stage_link *find_link(const struct sim *s, const struct stag
     return k->from ? k : NULL;
 }
 
-void stage__drop_links(struct sim *s)
+void stage_drop_links(struct sim *s)
 {
     for (uint32_t i = 0; i < s->link_cap; i++) {
         struct stage_link *k = &s->link[i];
@@ -112,7 +112,7 @@ static void add_link(struct part *p)
     const struct lens_key *k = &g->look.key[g->slot[g->sizes]];
 
     if (s->link_bytes > LINKS_BYTES_MAX)
-        stage__drop_links(s);
+        stage_drop_links(s);
     if (2 * (s->link_count + 1) > s->link_cap)
         grow_links(s);
     s->memo.hold(g->origin.known.entry);
@@ -126,7 +126,7 @@ static void add_link(struct part *p)
 
 void stage_links_fini(struct sim *s)
 {
-    stage__drop_links(s);
+    stage_drop_links(s);
     free(s->link);
 }
 

@@ -121,15 +121,12 @@ static void make_beginning(struct part *p, enum lens_sizes sizes, uint64_t hash,
                            int64_t global_ps)
 {
     struct sim *s = p->s;
-    struct memo_value v;
 
     stage__remember(p);
     if (catch_up(p, until_ps, global_ps) && stage__can_be_known_by(p, sizes)) {
         p->now = until_ps - p->offset;
         stage__save_value(p, sizes, &s->memo_value);
-        v = stage__insert(s, hash, &s->memo_key);
-        if (v.entry)
-            s->memo.release(s->memo.ctx, v.entry);
+        episode__keep(s, hash, &s->memo_key);
     }
     stage__restore_q_max(p);
 }

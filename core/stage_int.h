@@ -140,8 +140,6 @@ void stage__take(struct part *p, const struct snapshot_map *m, const struct stag
 int stage__follow_link(struct part *p);
 /* A look-up has come to something: remembers that. */
 void stage__link(struct part *p);
-/* Nothing follows on anything any more. */
-void stage__drop_links(struct sim *s);
 
 /* ---- stage_audit.c ---- */
 
@@ -176,8 +174,6 @@ void stage__count_look(struct part *p, uint64_t *outcome, uint64_t *by_kind, uin
 
 /* ---- stage.c ---- */
 
-/* Inserts s->memo_value. entry NULL: there is no room. */
-struct memo_value stage__insert(struct sim *s, uint64_t hash, const struct bytes *key);
 /* The look is there. @is_listed: others may follow. */
 void stage__lead(struct part *p, int is_listed);
 /* @whole: others can take what came of it */

@@ -47,14 +47,6 @@ static int64_t sending_bound(const struct part *p)
     return episode__begin_of(p) + least;
 }
 
-static int is_all_sized(const struct lens *l, enum lens_sizes sizes)
-{
-    for (uint32_t i = 0; i < l->flow_count; i++)
-        if (!lens_is_sized(l, sizes, i))
-            return 0;
-    return 1;
-}
-
 void stage__wait_for(struct part *p, const struct memo_value *known, enum lens_sizes sizes)
 {
     p->known = *known;
@@ -74,7 +66,7 @@ int stage__accept(struct part *p, const struct memo_value *known, enum lens_size
           g->look.flow_count, g->look.port_count);
     if (!stage__is_long_enough(p, v, sizes))
         return 0;
-    g->is_all_sized = (uint8_t)is_all_sized(&g->look, sizes);
+    g->is_all_sized = (uint8_t)lens_is_same(&g->look, sizes, LENS_EXACT);
     stage__wait_for(p, known, sizes);
     return 1;
 }

@@ -97,18 +97,12 @@ struct outcome {
     struct sim_audit_stats audit;
 };
 
-static struct outcome run_random(uint64_t seed, const struct random_kind *kind, int reacts,
-                                 int skips, uint32_t threads, double audit_share)
+/* Runs it, and keeps what came of it. */
+static struct outcome run_out(struct sim *s)
 {
-    const struct sim_hooks hooks = {.on_complete = on_complete};
-    struct sim *s = random_sim(seed, kind);
     struct sim_memo_stats memo;
-    struct helpers h;
     struct outcome o;
 
-    set_up(s, &h, threads, skips, 1, audit_share);
-    if (reacts)
-        sim_set_hooks(s, &hooks);
     fix_run(s);
     check_bytes(s);
     sim_memo_stats(s, &memo);
@@ -117,6 +111,21 @@ static struct outcome run_random(uint64_t seed, const struct random_kind *kind, 
                          .cut = memo.disturbed,
                          .counters = fix_counters(s)};
     sim_audit_stats(s, &o.audit);
+    return o;
+}
+
+static struct outcome run_random(uint64_t seed, const struct random_kind *kind, int reacts,
+                                 int skips, uint32_t threads, double audit_share)
+{
+    const struct sim_hooks hooks = {.on_complete = on_complete};
+    struct sim *s = random_sim(seed, kind);
+    struct helpers h;
+    struct outcome o;
+
+    set_up(s, &h, threads, skips, 1, audit_share);
+    if (reacts)
+        sim_set_hooks(s, &hooks);
+    o = run_out(s);
     sim_destroy(s);
     memo_destroy(h.memo);
     return o;
@@ -258,7 +267,7 @@ Test(stage, is_found_under_other_numbers)
     }
 }
 
-/* Two flows from each host of a pair to the other one: alone they would be lives. */
+/* Two flows from one host of a pair to the other: alone they would be lives. */
 static void add_pair(struct sim *s, uint32_t pair, int64_t start_ps)
 {
     for (uint32_t k = 0; k < 2; k++)
@@ -432,7 +441,6 @@ static struct outcome run_incasts(enum cc_kind cc, uint32_t threads, double audi
     const struct sim_hooks hooks = {.on_delivered = join_in};
     const struct sim_config c = config(cc);
     struct sim *s = fix_sim(fix_star(SENDERS + 2, 100 * GBPS, PS_PER_US), &c);
-    struct sim_memo_stats memo;
     struct helpers h;
     struct outcome o;
 
@@ -440,15 +448,9 @@ static struct outcome run_incasts(enum cc_kind cc, uint32_t threads, double audi
         fix_flow(s, 1 + i % SENDERS, 0, 50000, i / SENDERS * PS_PER_MS);
     set_up(s, &h, threads, 1, 1, audit_share);
     sim_set_hooks(s, &hooks);
-    fix_run(s);
+    o = run_out(s);
     cr_assert(fix_all_done(s));
-    check_bytes(s);
-    sim_memo_stats(s, &memo);
     *links = s->link_count;
-    o = (struct outcome){.digest = fix_digest(s),
-                         .hits = memo.hits + memo.coalesced,
-                         .cut = memo.disturbed,
-                         .counters = fix_counters(s)};
     sim_destroy(s);
     memo_destroy(h.memo);
     return o;
